@@ -5,7 +5,7 @@
  * the sizes alone, so a result is the same from run to run.
  *
  *     -DOP_sum, OP_mean, OP_dot, OP_min, OP_max or OP_argmax
- *     -DA=float        element type
+ *     -DA=float        element type; half and bfloat16 as cl/narrow.cl has them
  *     -DOUT=float      type of the result
  *     -DFLOATS         A is a floating-point type
  *     -DDOUBLES        A or OUT is double
@@ -25,13 +25,17 @@
 #define V(type) GLUE(type, W)
 #endif
 
+#include "narrow.cl"
+
 #ifdef DOUBLES
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 /* The rounding errors that are caught below are those of separate operations. */
 #pragma OPENCL FP_CONTRACT OFF
 
-typedef V(A) T;
+/* An element and a vector of them in registers. */
+typedef VALUE(A) E;
+typedef V(VALUE(A)) T;
 
 /*
  * Each operation defines `lanes`, what a work-item accumulates into, with lanes_start() (from any
@@ -45,16 +49,16 @@ typedef V(A) T;
  * result is nearly as if summed with twice the digits. Once the sum is infinite or NaN the error
  * is void. So it is, a NaN beside a good sum, once a largest finite element was added to a sum of the
  * other sign and their sum rounded up: taking it apart again passes the range. */
-typedef struct { A sum, error; } partial;
+typedef struct { E sum, error; } partial;
 typedef struct { T sum, error; } lanes;
-typedef union { lanes all; A element[2 * W]; } split;
+typedef union { lanes all; E element[2 * W]; } split;
 
 partial partial_at(const split *from, uint i) {
     partial one = {from->element[i], from->element[W + i]};
     return one;
 }
 
-lanes lanes_start(A any) {
+lanes lanes_start(E any) {
     lanes start = {(T)0, (T)0};
     return start;
 }
@@ -76,17 +80,17 @@ lanes lanes_take_product(lanes to, T x, T y) {
 #endif
 
 partial partial_merge(partial to, partial from) {
-    const A sum = to.sum + from.sum;
-    const A back = sum - to.sum;
+    const E sum = to.sum + from.sum;
+    const E back = sum - to.sum;
     to.error += from.error + ((to.sum - (sum - back)) + (from.sum - back));
     to.sum = sum;
     return to;
 }
 
-OUT partial_result(partial from, ulong count) {
-    const A total = isfinite(from.sum) && isfinite(from.error) ? from.sum + from.error : from.sum;
+VALUE(OUT) partial_result(partial from, ulong count) {
+    const E total = isfinite(from.sum) && isfinite(from.error) ? from.sum + from.error : from.sum;
 #ifdef OP_mean
-    return total / (A)count;
+    return total / (E)count;
 #else
     return total;
 #endif
@@ -100,7 +104,7 @@ typedef union { lanes all; ulong element[W]; } split;
 
 partial partial_at(const split *from, uint i) { return from->element[i]; }
 
-lanes lanes_start(A any) { return (lanes)0; }
+lanes lanes_start(E any) { return (lanes)0; }
 
 lanes lanes_take(lanes to, T x, ulong index) { return to + WIDEN(x); }
 
@@ -110,9 +114,9 @@ lanes lanes_take_product(lanes to, T x, T y) { return to + WIDEN(x) * WIDEN(y); 
 
 partial partial_merge(partial to, partial from) { return to + from; }
 
-OUT partial_result(partial from, ulong count) {
+VALUE(OUT) partial_result(partial from, ulong count) {
 #ifdef OP_mean
-    return (OUT)as_long(from) / (OUT)count;
+    return (VALUE(OUT))as_long(from) / (VALUE(OUT))count;
 #else
     return as_long(from);
 #endif
@@ -131,16 +135,16 @@ OUT partial_result(partial from, ulong count) {
 #else
 #define BEATS(x, y) BEFORE(x, y)
 #endif
-typedef struct { A best; } partial;
+typedef struct { E best; } partial;
 typedef struct { T best; } lanes;
-typedef union { lanes all; A element[W]; } split;
+typedef union { lanes all; E element[W]; } split;
 
 partial partial_at(const split *from, uint i) {
     partial one = {from->element[i]};
     return one;
 }
 
-lanes lanes_start(A any) {
+lanes lanes_start(E any) {
     lanes start = {(T)any};
     return start;
 }
@@ -154,10 +158,10 @@ partial partial_merge(partial to, partial from) {
     return BEATS(from.best, to.best) ? from : to;
 }
 
-OUT partial_result(partial from, ulong count) { return from.best; }
+VALUE(OUT) partial_result(partial from, ulong count) { return from.best; }
 
 #else /* argmax: the first NaN, or else the first maximum */
-typedef struct { A best; ulong index; } partial;
+typedef struct { E best; ulong index; } partial;
 typedef partial lanes;
 typedef union { lanes all; } split;
 
@@ -169,12 +173,12 @@ partial partial_at(const split *from, uint i) { return from->all; }
 #define BEATS(x, y) ((x) > (y))
 #endif
 
-lanes lanes_start(A any) {
+lanes lanes_start(E any) {
     lanes start = {any, NOWHERE};
     return start;
 }
 
-lanes lanes_take(lanes to, A x, ulong index) {
+lanes lanes_take(lanes to, E x, ulong index) {
     if (to.index == NOWHERE || BEATS(x, to.best)) {
         to.best = x;
         to.index = index;
@@ -190,10 +194,22 @@ partial partial_merge(partial to, partial from) {
     return BEATS(to.best, from.best) || to.index < from.index ? to : from;
 }
 
-OUT partial_result(partial from, ulong count) { return (OUT)from.index; }
+VALUE(OUT) partial_result(partial from, ulong count) { return (VALUE(OUT))from.index; }
 #endif
 
+/* By way of a vector, since the functions of 16-bit types take those. */
+MEMORY(OUT) packed(VALUE(OUT) value) {
+    union { V(MEMORY(OUT)) vector; MEMORY(OUT) element[W]; } result = {
+        PACK(OUT, (V(VALUE(OUT)))value)};
+    return result.element[0];
+}
+
 #ifndef FUSED
+E element_at(global const MEMORY(A) *from, ulong i) {
+    union { T vector; E element[W]; } one = {UNPACK(A, (V(MEMORY(A)))from[i])};
+    return one.element[0];
+}
+
 #ifdef ALIGNED
 #define ALIGN(type) (W * sizeof(type) < 16 ? W * sizeof(type) : 16)
 #else
@@ -201,12 +217,12 @@ OUT partial_result(partial from, ulong count) { return (OUT)from.index; }
 #define ALIGN(type) sizeof(type)
 #endif
 #define STORED_AS(type) __attribute__((aligned(ALIGN(type))))
-typedef V(A) stored_a STORED_AS(A);
+typedef V(MEMORY(A)) stored_a STORED_AS(MEMORY(A));
 
 #ifdef OP_dot
-#define INPUTS global const A *a, ulong a_offset, global const A *b, ulong b_offset
+#define INPUTS global const MEMORY(A) *a, ulong a_offset, global const MEMORY(A) *b, ulong b_offset
 #else
-#define INPUTS global const A *a, ulong a_offset
+#define INPUTS global const MEMORY(A) *a, ulong a_offset
 #endif
 #endif
 
@@ -237,14 +253,14 @@ kernel void reduce_part(INPUTS, global partial *partials, local partial *shared,
     b += b_offset;
 #endif
 
-    const A any = count > 0 ? a[0] : (A)0;
+    const E any = count > 0 ? element_at(a, 0) : (E)0;
     split mine;
     mine.all = lanes_start(any);
     for (uint k = 0; k < (uint)whole; k++) {
         const ulong i = first + k * row;
-        const T x = *(global const stored_a *)(a + i);
+        const T x = UNPACK(A, *(global const stored_a *)(a + i));
 #ifdef OP_dot
-        mine.all = lanes_take_product(mine.all, x, *(global const stored_a *)(b + i));
+        mine.all = lanes_take_product(mine.all, x, UNPACK(A, *(global const stored_a *)(b + i)));
 #else
         mine.all = lanes_take(mine.all, x, i);
 #endif
@@ -259,9 +275,10 @@ kernel void reduce_part(INPUTS, global partial *partials, local partial *shared,
         if (whole < steps && rest + i < count) {
             split one;
 #ifdef OP_dot
-            one.all = lanes_take_product(lanes_start(any), (T)a[rest + i], (T)b[rest + i]);
+            one.all = lanes_take_product(lanes_start(any), (T)element_at(a, rest + i),
+                                         (T)element_at(b, rest + i));
 #else
-            one.all = lanes_take(lanes_start(any), (T)a[rest + i], rest + i);
+            one.all = lanes_take(lanes_start(any), (T)element_at(a, rest + i), rest + i);
 #endif
             total = partial_merge(total, partial_at(&one, 0));
         }
@@ -274,13 +291,13 @@ kernel void reduce_part(INPUTS, global partial *partials, local partial *shared,
 /* A vector whose elements from `left` on change no result: 0 for sums, an element taken before
  * else. */
 #if defined(OP_sum) || defined(OP_mean) || defined(OP_dot)
-#define PADDING(x) ((A)0)
+#define PADDING(x) ((E)0)
 #else
 #define PADDING(x) (x).element[0]
 #endif
 T padded(T x, long left) {
-    union { T vector; A element[W]; } part = {x};
-    const A padding = PADDING(part);
+    union { T vector; E element[W]; } part = {x};
+    const E padding = PADDING(part);
     for (uint i = 0; i < W; i++)
         if (i >= left)
             part.element[i] = padding;
@@ -288,14 +305,14 @@ T padded(T x, long left) {
 }
 
 lanes lanes_begun(T x) {
-    union { T vector; A element[W]; } each = {x};
+    union { T vector; E element[W]; } each = {x};
     return lanes_start(each.element[0]);
 }
 
 /* The elements before `left` of vectors that begin at element i; what is behind them is padding. */
 lanes lanes_with(lanes to, T x, T y, ulong i, long left) {
 #if defined(OP_argmax)
-    union { T vector; A element[W]; } each = {x};
+    union { T vector; E element[W]; } each = {x};
     for (uint j = 0; j < W; j++)
         if (j < left)
             to = lanes_take(to, each.element[j], i + j);
@@ -323,7 +340,7 @@ kernel void reduce_part(INPUTS, global uchar *arena, ulong arena_offset, local p
     ulong i = start + get_local_id(0) * W;
     uint k = 0;
     split mine;
-    mine.all = lanes_start((A)0);
+    mine.all = lanes_start((E)0);
 #ifndef RUNS
     /* Two steps at once while the group's rows are whole: no read waits for a sum or asks for the end. */
     const ulong rows = start + row <= count ? (count - start - row) / next + 1 : 0;
@@ -372,7 +389,7 @@ kernel void reduce_finish(
 #else
     global const partial *partials,
 #endif
-    uint n_partials, global OUT *out, ulong out_offset, local partial *shared, ulong count) {
+    uint n_partials, global MEMORY(OUT) *out, ulong out_offset, local partial *shared, ulong count) {
 #ifdef FUSED
     global const partial *partials = (global const partial *)(arena + arena_offset);
 #endif
@@ -382,5 +399,5 @@ kernel void reduce_finish(
         total = partial_merge(total, partials[i]);
     total = group_merge(total, (uint)size, shared);
     if (me == 0)
-        out[out_offset] = partial_result(total, count);
+        out[out_offset] = packed(partial_result(total, count));
 }

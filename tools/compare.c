@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reference.h"
+
 static uint64_t bits_at(const void *array, size_t size, size_t i) {
     uint64_t bits = 0;
     memcpy(&bits, (const unsigned char *)array + i * size, size); /* little-endian */
@@ -20,14 +22,23 @@ static int64_t line_position(uint64_t bits, unsigned width) {
     return bits & sign ? -magnitude : magnitude;
 }
 
+static uint64_t magnitude_of(uint64_t bits, cls_dtype dtype) {
+    return bits & (((uint64_t)1 << (8 * cls_dtype_size(dtype) - 1)) - 1);
+}
+
+static uint64_t infinity_of(cls_dtype dtype) {
+    return dtype == CLS_F32    ? 0x7f800000u
+           : dtype == CLS_F16  ? 0x7c00u
+           : dtype == CLS_BF16 ? 0x7f80u
+                               : 0x7ff0000000000000u;
+}
+
 static bool is_nan_bits(uint64_t bits, cls_dtype dtype) {
-    return dtype == CLS_F32 ? (bits & 0x7fffffffu) > 0x7f800000u
-                            : (bits & INT64_MAX) > 0x7ff0000000000000u;
+    return magnitude_of(bits, dtype) > infinity_of(dtype);
 }
 
 static bool is_inf_bits(uint64_t bits, cls_dtype dtype) {
-    return dtype == CLS_F32 ? (bits & 0x7fffffffu) == 0x7f800000u
-                            : (bits & INT64_MAX) == 0x7ff0000000000000u;
+    return magnitude_of(bits, dtype) == infinity_of(dtype);
 }
 
 /* Exact also where doubles lie further apart than the two numbers. */
@@ -36,7 +47,7 @@ static double distance(int64_t a, int64_t b) {
 }
 
 static double float_error(cls_dtype dtype, uint64_t got, uint64_t expected) {
-    const unsigned width = dtype == CLS_F32 ? 32 : 64;
+    const unsigned width = 8 * (unsigned)cls_dtype_size(dtype);
     if (is_nan_bits(got, dtype) || is_nan_bits(expected, dtype))
         return is_nan_bits(got, dtype) == is_nan_bits(expected, dtype) ? 0 : HUGE_VAL;
     /* An overflow is as wrong as the value it stands for: one step past the largest is one ULP
@@ -46,11 +57,15 @@ static double float_error(cls_dtype dtype, uint64_t got, uint64_t expected) {
     return distance(line_position(got, width), line_position(expected, width));
 }
 
-/* A zero of either sign where a number below the smallest normal one belongs. */
+/* A zero of either sign where a number below the smallest normal one belongs. Those of f16 are normal in f32, in which
+ * the device calculates. */
 static bool is_flushed(cls_dtype dtype, uint64_t got, uint64_t expected) {
-    const uint64_t magnitude = dtype == CLS_F32 ? 0x7fffffffu : INT64_MAX;
-    const uint64_t normal = dtype == CLS_F32 ? 0x00800000u : 0x0010000000000000u;
-    return (got & magnitude) == 0 && (expected & magnitude) != 0 && (expected & magnitude) < normal;
+    const uint64_t normal = dtype == CLS_F32    ? 0x00800000u
+                            : dtype == CLS_BF16 ? 0x0080u
+                            : dtype == CLS_F64  ? 0x0010000000000000u
+                                                : 0;
+    const uint64_t magnitude = magnitude_of(expected, dtype);
+    return magnitude_of(got, dtype) == 0 && magnitude != 0 && magnitude < normal;
 }
 
 static double integer_error(cls_dtype dtype, uint64_t got, uint64_t expected) {
@@ -59,11 +74,9 @@ static double integer_error(cls_dtype dtype, uint64_t got, uint64_t expected) {
     return distance((int64_t)got, (int64_t)expected); /* u8 and u32 are not negative either way */
 }
 
-static bool is_float(cls_dtype dtype) { return dtype == CLS_F32 || dtype == CLS_F64; }
-
 /* The error of one pair whose bits differ. */
 static double error_of(cls_dtype dtype, uint64_t got, uint64_t expected, double bound) {
-    if (!is_float(dtype))
+    if (!reference_is_float(dtype))
         return integer_error(dtype, got, expected);
     if (is_flushed(dtype, got, expected))
         return 0;
@@ -112,6 +125,10 @@ const char *element_format(cls_dtype dtype, const void *array, size_t i, char te
     case CLS_F64:
         memcpy(&number, &bits, sizeof number);
         snprintf(text, ELEMENT_TEXT, "%.17g", number);
+        break;
+    case CLS_F16:
+    case CLS_BF16:
+        snprintf(text, ELEMENT_TEXT, "%.5g", reference_float(dtype, array, i));
         break;
     case CLS_I32:
         snprintf(text, ELEMENT_TEXT, "%" PRId32, (int32_t)(uint32_t)bits);

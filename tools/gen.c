@@ -6,6 +6,7 @@
 
 #include "file.h"
 #include "options.h"
+#include "reference.h"
 
 enum { BLOCK = 1 << 17 }; /* elements */
 
@@ -31,6 +32,11 @@ static void fill(cls_dtype dtype, uint64_t seed, uint64_t first, size_t count, v
     else if (dtype == CLS_F64)
         for (size_t i = 0; i < count; i++)
             doubles[i] = (double)(random_at(seed, first + i) >> 12) * 0x1p-48 - 8;
+    else if (reference_is_float(dtype))
+        for (size_t i = 0; i < count; i++) {
+            const int bits = (int)(random_at(seed, first + i) >> 56);
+            reference_put_float(dtype, to, i, bits / 16.0 - 8);
+        }
     else
         for (size_t i = 0; i < count; i++) {
             const uint64_t bits = random_at(seed, first + i);
@@ -58,13 +64,15 @@ int command_gen(int argc, char **argv) {
     if (code != OPTIONS_GO_ON)
         return code;
 
+    const bool npy = is_npy_output(options.output, options.dtype != CLS_BF16);
     struct npy_array array = {.dtype = options.dtype, .n_dims = 1};
     array.shape[0] = array.count = options.bytes / cls_dtype_size(options.dtype);
     void *block = malloc(BLOCK * sizeof(uint64_t));
     if (!block)
         fail(&failure, "out of memory");
-    else if (output_open(&output, options.output, &array, is_npy_output(options.output, true),
-                         &failure)) {
+    else if (npy && options.dtype == CLS_BF16)
+        fail(&failure, "%s: a .npy file has no bf16", options.output);
+    else if (output_open(&output, options.output, &array, npy, &failure)) {
         if (generate(&options, block, &output, &failure))
             output_commit(&output, &failure);
         else

@@ -120,7 +120,8 @@ bool operation_result(const struct operation *operation, cls_dtype from, cls_dty
         unsigned bits; /* a bit for each dtype */
     } taken[] = {
         [TAKES_ALL] = {"any type", ~0u},
-        [TAKES_FLOATS] = {"f32 or f64", 1u << CLS_F32 | 1u << CLS_F64},
+        [TAKES_FLOATS] = {"f32, f64, f16 or bf16",
+                          1u << CLS_F32 | 1u << CLS_F64 | 1u << CLS_F16 | 1u << CLS_BF16},
         [TAKES_MASKS] = {"u8, i32 or i64", 1u << CLS_U8 | 1u << CLS_I32 | 1u << CLS_I64},
     };
     if (!(taken[operation->takes].bits >> from & 1u)) {

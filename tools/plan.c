@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference.h"
+
 /* The integer types' bounds; `over` is the first whole number past the type, exact as a double. */
 static const struct {
     cls_dtype dtype;
@@ -34,6 +36,12 @@ bool element_of(double number, cls_dtype dtype, unsigned char bytes[8]) {
     if (dtype == CLS_F32) {
         memcpy(bytes, &single, sizeof single);
         return !isinf(single) || isinf(number);
+    }
+    if (reference_is_float(dtype)) {
+        uint16_t element;
+        reference_put_float(dtype, &element, 0, number);
+        memcpy(bytes, &element, sizeof element);
+        return !isinf(reference_float(dtype, &element, 0)) || isinf(number);
     }
     if (!whole_and_within(number, dtype))
         return false;

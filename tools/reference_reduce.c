@@ -30,10 +30,23 @@ static int64_t int_at(cls_dtype type, const void *array, size_t i) {
     return wide;
 }
 
+static bool is_narrow(cls_dtype type) { return type == CLS_F16 || type == CLS_BF16; }
+
+/* From the nearest element to the next. */
+static double narrow_ulp(cls_dtype type, double magnitude) {
+    uint16_t pair[2];
+    reference_put_float(type, pair, 0, magnitude);
+    pair[1] = (uint16_t)(pair[0] + 1);
+    const double ulp = reference_float(type, pair, 1) - reference_float(type, pair, 0);
+    return isfinite(ulp) ? ulp : 0;
+}
+
 static double ulp_of(cls_dtype type, double x) {
     if (!isfinite(x))
         return 0;
     const double magnitude = fabs(x);
+    if (is_narrow(type))
+        return narrow_ulp(type, magnitude);
     return type == CLS_F32 ? (double)(nextafterf((float)magnitude, INFINITY) - (float)magnitude)
                            : nextafter(magnitude, INFINITY) - magnitude;
 }
@@ -47,16 +60,11 @@ static double least_normal(cls_dtype type) { return type == CLS_F32 ? (double)FL
 /* What summing on a device may be off: half of the bounds in reduce.h comes from the last
  * rounding, the rest grows with the count and the square of the unit. */
 static double sum_slack(cls_dtype type, const struct total *total, size_t count) {
+    if (is_narrow(type)) /* summed in f32 and rounded once more */
+        return sum_slack(CLS_F32, total, count) + ulp_of(type, (double)value_of(total));
     const double unit = unit_roundoff(type), value = (double)value_of(total);
     return 2 * ulp_of(type, value) + least_normal(type) +
            4 * (double)count * unit * unit * (double)total->magnitude;
-}
-
-static void put(cls_dtype type, void *result, double value) {
-    if (type == CLS_F32)
-        *(float *)result = (float)value;
-    else
-        *(double *)result = value;
 }
 
 static void sum_floats(cls_dtype type, const void *in, size_t count, bool mean, void *result,
@@ -68,9 +76,9 @@ static void sum_floats(cls_dtype type, const void *in, size_t count, bool mean, 
     if (mean) {
         const double value = (double)(value_of(&total) / (long double)count);
         *slack = *slack / (double)count + 3 * ulp_of(type, value);
-        put(type, result, value);
+        reference_put_float(type, result, 0, value);
     } else
-        put(type, result, (double)value_of(&total));
+        reference_put_float(type, result, 0, (double)value_of(&total));
 }
 
 static void sum_ints(cls_dtype type, const void *in, size_t count, bool mean, void *result,
@@ -141,8 +149,9 @@ bool reference_dot(cls_dtype type, const void *a, const void *b, size_t count, v
     struct total total = {0, 0, 0};
     for (size_t i = 0; i < count; i++)
         add(&total, (long double)reference_float(type, a, i) * reference_float(type, b, i));
-    *slack = sum_slack(type, &total, count) +
-             (double)count * unit_roundoff(type) * (double)total.magnitude;
-    put(type, result, (double)value_of(&total));
+    *slack = sum_slack(type, &total, count) + (double)count *
+                                                  unit_roundoff(is_narrow(type) ? CLS_F32 : type) *
+                                                  (double)total.magnitude;
+    reference_put_float(type, result, 0, (double)value_of(&total));
     return true;
 }

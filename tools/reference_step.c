@@ -15,8 +15,6 @@ static void *repeat(const struct plan_constant *constant, size_t count) {
     return array;
 }
 
-static bool is_float(cls_dtype dtype) { return dtype == CLS_F32 || dtype == CLS_F64; }
-
 static void same_bounds(double bound, float *bounds, size_t count) {
     for (size_t i = 0; i < count; i++)
         bounds[i] = (float)bound;
@@ -25,11 +23,9 @@ static void same_bounds(double bound, float *bounds, size_t count) {
 static bool unary(const struct plan_step *step, const void *in, void *out, float *bounds,
                   size_t count) {
     const cls_unary_op op = (cls_unary_op)step->stage->operation->code;
-    const float *singles = in;
-    const double *doubles = in;
-    for (size_t i = 0; i < count && is_float(step->from); i++)
-        bounds[i] = (float)reference_unary_bound(
-            op, step->from, step->from == CLS_F32 ? (double)singles[i] : doubles[i]);
+    for (size_t i = 0; i < count && reference_is_float(step->from); i++)
+        bounds[i] =
+            (float)reference_unary_bound(op, step->from, reference_float(step->from, in, i));
     return reference_unary(op, step->from, in, out, count);
 }
 

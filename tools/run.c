@@ -43,13 +43,17 @@ static bool make_plan(struct run *run, struct failure *failure) {
 static bool open_output(struct run *run, struct failure *failure) {
     struct npy_array array = run->input.array;
     array.dtype = run->plan.to;
+    const bool npy = is_npy_output(run->options.output, !run->options.raw);
+    if (npy && array.dtype == CLS_BF16)
+        return fail(failure,
+                    "%s: a .npy file has no bf16; end with cast f32, or leave the .npy out",
+                    run->options.output);
     if (array.count > INT64_MAX / cls_dtype_size(array.dtype))
         return fail(failure, "%s: the result would be too large", run->options.output);
     if (input_is_output(&run->input, run->options.output))
         return fail(failure, "%s: it is also the standard output; name it with -o",
                     run->input.path);
-    if (!output_open(&run->output, run->options.output, &array,
-                     is_npy_output(run->options.output, !run->options.raw), failure))
+    if (!output_open(&run->output, run->options.output, &array, npy, failure))
         return false;
     if (!run->options.verify || run->output.temporary)
         return true;

@@ -27,7 +27,10 @@ static const struct {
     [OP_BINARY] = {"BINARY", "binary"},
 };
 
+/* A type's name in cl/map.cl, and the OpenCL types of an element in registers and in memory. */
 static const char *opencl(cls_dtype dtype) { return type_row(dtype)->opencl; }
+static const char *value_type(cls_dtype dtype) { return type_row(dtype)->value; }
+static const char *memory_type(cls_dtype dtype) { return type_in_memory(type_row(dtype)); }
 
 /* The index of a node in a list that contains it. */
 static unsigned index_in(const struct node_list *list, uint32_t node) {
@@ -107,30 +110,36 @@ struct region_shape region_shape_of(const struct batch_node *nodes, const struct
 
 static void put_vector_type(const struct writer *writer, cls_dtype dtype) {
     if (writer->shape->vector == 1)
-        text_printf(writer->text, "%s", opencl(dtype));
+        text_printf(writer->text, "%s", value_type(dtype));
     else
-        text_printf(writer->text, "%s%u", opencl(dtype), writer->shape->vector);
+        text_printf(writer->text, "%s%u", value_type(dtype), writer->shape->vector);
+}
+
+/* Constants and scalars are kept as in memory: the way from there is one of vectors. */
+static void put_name(const struct writer *writer, uint32_t node, const char *name, unsigned i) {
+    const struct batch_node *at = &writer->nodes[node];
+    if (type_is_narrow(type_row(at->dtype))) {
+        text_printf(writer->text, "UNPACK(%s, (V(%s))%s%u)", opencl(at->dtype),
+                    memory_type(at->dtype), name, i);
+        return;
+    }
+    text_printf(writer->text, "(");
+    put_vector_type(writer, at->dtype);
+    text_printf(writer->text, ")%s%u", name, i);
 }
 
 /* A value as a vector of the kernel's width. */
 static void put_operand(const struct writer *writer, uint32_t node) {
     const struct region *region = writer->region;
     const struct batch_node *at = &writer->nodes[node];
-    const bool constant = at->kind == NODE_CONSTANT;
-    if (contains(&region->maps, node)) {
+    if (contains(&region->maps, node))
         text_printf(writer->text, "v%u", index_in(&region->maps, node));
-        return;
-    }
-    if (constant || at->scalar) {
-        text_printf(writer->text, "(");
-        put_vector_type(writer, at->dtype);
-        text_printf(writer->text, ")");
-    }
-    text_printf(writer->text,
-                constant     ? "c%u"
-                : at->scalar ? "s%u"
-                             : "a%u",
-                index_in(constant ? &region->constants : &region->inputs, node));
+    else if (at->kind == NODE_CONSTANT)
+        put_name(writer, node, "c", index_in(&region->constants, node));
+    else if (at->scalar)
+        put_name(writer, node, "s", index_in(&region->inputs, node));
+    else
+        text_printf(writer->text, "a%u", index_in(&region->inputs, node));
 }
 
 static const struct op_row *row_in_effect(const struct writer *writer,
@@ -219,6 +228,9 @@ static void put_functions(const struct writer *writer) {
     }
     for (unsigned i = 0; i < n; i++)
         put_set(writer->text, &sets[i]);
+    if (n == 0) /* V and UNPACK, which constants and scalars need */
+        text_printf(writer->text, "#define ACCESS\n#define A float\n#define OUT float\n"
+                                  "#include \"map.cl\"\n");
 }
 
 /* ---- parameters */
@@ -227,7 +239,7 @@ static void put_parameters(const struct writer *writer, bool names_only) {
     const struct region *region = writer->region;
     const char *comma = "";
     for (unsigned i = 0; i < region->inputs.count; i++, comma = ", ") {
-        const char *type = opencl(writer->nodes[region->inputs.at[i]].dtype);
+        const char *type = memory_type(writer->nodes[region->inputs.at[i]].dtype);
         if (names_only)
             text_printf(writer->text, "%sp%u, p%u_offset", comma, i, i);
         else
@@ -235,12 +247,12 @@ static void put_parameters(const struct writer *writer, bool names_only) {
                         i);
     }
     for (unsigned i = 0; i < region->constants.count; i++, comma = ", ") {
-        const char *type = opencl(writer->nodes[region->constants.at[i]].dtype);
+        const char *type = memory_type(writer->nodes[region->constants.at[i]].dtype);
         text_printf(writer->text, names_only ? "%s%sc%u" : "%s%s c%u", comma,
                     names_only ? "" : type, i);
     }
     for (unsigned i = 0; i < region->outputs.count; i++, comma = ", ") {
-        const char *type = opencl(writer->nodes[region->outputs.at[i]].dtype);
+        const char *type = memory_type(writer->nodes[region->outputs.at[i]].dtype);
         if (names_only)
             text_printf(writer->text, "%sq%u, q%u_offset", comma, i, i);
         else
@@ -253,8 +265,8 @@ static void put_scalars(const struct writer *writer) {
     for (unsigned i = 0; i < writer->region->inputs.count; i++) {
         const struct batch_node *at = &writer->nodes[writer->region->inputs.at[i]];
         if (at->scalar)
-            text_printf(writer->text, "    const %s s%u = p%u[p%u_offset];\n", opencl(at->dtype), i,
-                        i, i);
+            text_printf(writer->text, "    const %s s%u = p%u[p%u_offset];\n",
+                        memory_type(at->dtype), i, i, i);
     }
 }
 

@@ -11,9 +11,6 @@
 cls_status batch_check_dtype(const struct batch *batch, const char *what, cls_dtype dtype) {
     if (!type_row(dtype))
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: %d is no cls_dtype", what, (int)dtype);
-    if (type_is_narrow(type_row(dtype)))
-        return error_set(CLS_ERROR_UNSUPPORTED, "%s: a batch does not support %s", what,
-                         cls_dtype_name(dtype));
     if (dtype == CLS_F64 && !batch->context->caps->fp64)
         return error_set(CLS_ERROR_UNSUPPORTED, "%s: %s has no double precision: no f64", what,
                          batch->context->device->info.name);

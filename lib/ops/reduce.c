@@ -99,9 +99,6 @@ static cls_status launch_finish(struct op_call *call, const struct op_reduction 
 static cls_status check_inputs(const struct op_call *call, const struct op_reduction *work) {
     const cls_dtype result = op_result_dtype(work->row, work->dtype);
     const char *name = work->row->name;
-    if (type_is_narrow(type_row(work->dtype)))
-        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s does not support %s", name,
-                         cls_dtype_name(work->dtype));
     if (work->inputs == 2 && call->views[1].dtype != work->dtype)
         return map_check_typed(work->row, "b", call->views[1].dtype, work->dtype);
     if (work->inputs == 2 && call->views[1].count != work->count)

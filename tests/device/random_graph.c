@@ -51,7 +51,7 @@ static unsigned below(struct graph *graph, unsigned limit) {
 static cls_dtype any_type(struct graph *graph) {
     for (;;) {
         const cls_dtype type = all_types[below(graph, TYPES)];
-        if (!is_narrow(type) && (type != CLS_F64 || device_has_f64()))
+        if (type != CLS_F64 || device_has_f64())
             return type;
     }
 }

@@ -320,7 +320,7 @@ int main(void) {
         snprintf(work->name, sizeof work->name, "%s_%s",
                  work->op == DOT ? "dot" : cls_reduce_op_name((cls_reduce_op)work->op),
                  cls_dtype_name(work->type));
-        if (pair_is_chosen(work->op, work->type) && !is_narrow(work->type))
+        if (pair_is_chosen(work->op, work->type))
             tests[n++] = (struct CMUnitTest){work->name, check, NULL, NULL, work};
     }
     memcpy(&tests[n], others, sizeof others);

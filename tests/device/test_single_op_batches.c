@@ -61,7 +61,7 @@ static void same_bounds(struct work *work, double bound) {
 /* Runs `one` for every type that the device has. */
 static void for_each_type(void (*one)(cls_dtype type)) {
     for (int i = 0; i < TYPES; i++)
-        if (!is_narrow(all_types[i]) && (all_types[i] != CLS_F64 || device_has_f64()))
+        if (all_types[i] != CLS_F64 || device_has_f64())
             one(all_types[i]);
 }
 
@@ -135,7 +135,7 @@ static void cast_of(cls_dtype type) {
         const bool twice = type == CLS_I64 && to == CLS_F32 && device_rounds_i64_twice();
         if (twice)
             print_message("left out: this driver rounds i64 to f32 twice, by way of f64\n");
-        if (twice || is_narrow(to) || (to == CLS_F64 && !device_has_f64()) || !pair_is_chosen((int)type, to))
+        if (twice || (to == CLS_F64 && !device_has_f64()) || !pair_is_chosen((int)type, to))
             continue;
         begin(&work, type, to, 1);
         reference_cast(type, to, work.in[0], work.expected, COUNT);

@@ -139,8 +139,6 @@ static void check_refusals(const struct typed_row *row, const cls_array *views) 
 static bool is_chosen(const struct typed_row *row) {
     if (row->family == ROW_CAST)
         return cast_is_chosen(row->type, row->out);
-    if (is_reduction(row) && is_narrow(row->type))
-        return false;
     return row->family == ROW_WHERE || pair_is_chosen(row->op, row->type);
 }
 

@@ -24,7 +24,7 @@ sources_of() {
     case $1 in
     npy) echo tools/npy.c lib/base/types.c lib/base/error.c ;;
     expression)
-        echo tools/expression.c tools/operation.c tools/plan.c lib/base/types.c lib/base/error.c
+        echo tools/expression.c tools/operation.c tools/plan.c tools/reference_float.c lib/base/types.c lib/base/error.c
         ;;
     cache) echo "$driver_sources" ;;
     esac

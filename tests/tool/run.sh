@@ -14,13 +14,14 @@ f64=yes
 gen_for() {
     case $1 in
     u8) size=1 ;;
+    f16) size=2 ;;
     f64 | i64) size=8 ;;
     *) size=4 ;;
     esac
     "$clstream" gen -o "$work/$1.npy" --dtype "$1" --bytes $((10007 * size))
 }
 
-for type in f32 f64 i32 i64 u8 u32; do
+for type in f32 f64 i32 i64 u8 u32 f16; do
     gen_for $type
     if [ $type = f64 ] && [ $f64 = no ]; then
         skip "$type: copy gives the same file" "the device has no f64"
@@ -30,6 +31,16 @@ for type in f32 f64 i32 i64 u8 u32; do
         "$(succeeds run -i "$work/$type.npy" -o "$work/$type.out.npy" copy
         same "$work/$type.npy" "$work/$type.out.npy")"
 done
+
+# 1, -2 and the largest f16, of which bf16 has the nearest power of two and f32 that.
+printf '\000\074\000\300\377\173' >"$work/halves"
+check "elements of f16 and bf16 are raw ones" \
+    "$(succeeds run --dtype f16 -i "$work/halves" -o "$work/brains" 'cast bf16'
+    succeeds run --dtype bf16 -i "$work/brains" -o "$work/out" --verify 'scale 0.5 | cast f32 | cast i32'
+    [ "$(show_i32 "$work/out")" = "0 -1 32768" ] || show_i32 "$work/out")"
+check "a .npy file has no bf16" \
+    "$(! run -i "$work/f16.npy" -o "$work/b.npy" 'cast bf16' 2>"$work/said" &&
+    grep -q 'a .npy file has no bf16' "$work/said" || cat "$work/said")"
 
 for chunk in 64 1K 4097 64K; do
     check "chunks of $chunk bytes give the same file" \

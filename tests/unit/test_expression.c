@@ -95,7 +95,7 @@ static void says_what_is_wrong_and_where(void **state) {
         {"scale 1e400", 6, 5, "'1e400' is too large"},
         {"add -1e400", 4, 6, "'-1e400' is too large"},
         {"scale 1 2", 8, 1, "takes no further argument"},
-        {"where f32 1", 11, 1, "needs a type (f32 f64 i32 i64 u8 u32) and two numbers"},
+        {"where f32 1", 11, 1, "needs a type (f32 f64 i32 i64 u8 u32 f16 bf16) and two numbers"},
         {"where f32 1 2 3", 14, 1, "takes no further argument"},
         {"where f32 1 2 3 4 5 6", 14, 1, "takes no further argument"},
         {"scale 1 | where f32 1 b", 22, 1, "'b' is no number"},
