@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * f32 matrix products on NVIDIA's Hopper: c = op(alpha a b + beta c + bias), for every matrix of a batch, by its matrix
- * instructions (wgmma), which take inputs of 10 fraction bits (TF32) and add in f32.
+ * Matrix products on NVIDIA's Hopper: c = op(alpha a b + beta c + bias), for every matrix of a batch, by its matrix
+ * instructions (wgmma), which take inputs of f16, bf16 or of 10 fraction bits (TF32) and add in f32.
  *
- * `pack` rounds the inputs to TF32 and lays them out as the instructions read them: in tiles of ROWS rows of a, or COLUMNS
- * columns of b, by 32 steps of the inner length, each a piece of memory that one bulk copy brings to local memory. A row of
- * a tile is 128 bytes; its 16-byte parts change places by the row's number modulo 8 (the 128-byte swizzle). With
- * PRODUCTS=3 a number is a sum of two, big and small, and a product big big + big small + small big: what is left out is
+ * `pack` rounds floats to TF32 and lays the inputs out as the instructions read them: in tiles of ROWS rows of a, or COLUMNS
+ * columns of b, by STEPS steps of the inner length, each a piece of memory that one bulk copy brings to local memory. A row
+ * of a tile is 128 bytes; its 16-byte parts change places by the row's number modulo 8 (the 128-byte swizzle). With
+ * PRODUCTS=3 a float is a sum of two, big and small, and a product big big + big small + small big: what is left out is
  * below 2^-22 of it. The units round toward zero as they add; so the sums of 32 steps are added to others outside of them,
  * by rounding to nearest.
  *
@@ -14,28 +14,24 @@
  * each 128. It takes tile after tile. Copies and instructions meet at barriers in local memory: `full` is passed when a
  * stage's bytes have come, `empty` when both halves have used them.
  *
- *     -DPRODUCTS=1 or 3
- *     -DBIAS, and -DOP=op_relu -DUSES_relu: as for cl/panels.cl
+ *     -DPRODUCTS=1 or, of floats, 3
+ *     and those of cl/epilogue.cl
  *
  * The text between //@ and the end of the line is an instruction of the target of the next line, which the driver's
  * compiler does not have: see driver/ptx.h. The layout of an operand is as in cl/panels.cl.
  */
 //@target sm_90a
-#ifdef OP
-#define UNARY
-#define FUSED
-#define A float
-#define B float
-#define OUT float
-#define W 1
-#include "map.cl"
-#else
-#define OP(v) (v)
-#endif
+#include "epilogue.cl"
 
+#if IS_NARROW(IN)
+#define STEPS 64
+#define PAD 2 /* of rows in local memory */
+#else
 #define STEPS 32
+#define PAD 1
+#endif
 #define ROWS 128
-#define TILE_BYTES(rows) ((rows)*STEPS * 4 * PARTS)
+#define TILE_BYTES(rows) ((rows)*128 * PARTS)
 #if PRODUCTS == 3
 #define PARTS 2
 #define COLUMNS 128
@@ -47,6 +43,7 @@
 #endif
 #define STAGE_BYTES (TILE_BYTES(ROWS) + TILE_BYTES(COLUMNS))
 #define SUMS (COLUMNS / 2)
+#define PART_ROW 40 /* of 32 columns of a tile: rows four apart begin in the same bank of local memory */
 
 static uint tiles(uint n, uint width) { return (n + width - 1) / width; }
 
@@ -63,26 +60,31 @@ static float rounded(float x) {
 
 /* Packs 32 rows of `rows` by STEPS steps, from (row, step) on, as part of a tile of `width` rows; what lies beyond the
  * matrix is zeros. */
-static void pack_part(global const float *restrict in, uint4 at, uint rows, uint k, uint row,
-                      uint step, uint width, global uint4 *restrict out, local float *part) {
+static void pack_part(global const input *restrict in, uint4 at, uint rows, uint k, uint row,
+                      uint step, uint width, global uint4 *restrict out, local input *part) {
     const uint item = get_local_id(0);
     for (uint i = item; i < 32 * STEPS; i += 256) {
         const uint r = at.z == 1 ? i / STEPS : i % 32, l = at.z == 1 ? i % STEPS : i / 32;
         const bool is_in = row + r < rows && step + l < k;
-        part[r * (STEPS + 1) + l] =
-            is_in ? in[(size_t)(row + r) * at.y + (size_t)(step + l) * at.z] : 0.0f;
+        part[r * (STEPS + PAD) + l] =
+            is_in ? in[(size_t)(row + r) * at.y + (size_t)(step + l) * at.z] : (input)0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint r = item / 8, place = item % 8, in_tile = (row + r) % width;
+    const local input *const from = part + r * (STEPS + PAD) + place * (STEPS / 8);
+#if IS_NARROW(IN)
+    uint4 big = (uint4)(from[0] | (uint)from[1] << 16, from[2] | (uint)from[3] << 16,
+                        from[4] | (uint)from[5] << 16, from[6] | (uint)from[7] << 16);
+#else
     uint4 big, small;
     uint *bigs = (uint *)&big, *smalls = (uint *)&small;
 #pragma unroll
     for (uint i = 0; i < 4; i++) {
-        const float x = part[r * (STEPS + 1) + place * 4 + i];
-        const float near = is_finite(x) ? rounded(x) : x;
+        const float x = from[i], near = is_finite(x) ? rounded(x) : x;
         bigs[i] = as_uint(near);
         smalls[i] = is_finite(x) ? as_uint(rounded(x - near)) : 0;
     }
+#endif
     out += in_tile * 8 + (place ^ (in_tile & 7));
     *out = big;
 #if PARTS == 2
@@ -95,9 +97,9 @@ static void pack_part(global const float *restrict in, uint4 at, uint rows, uint
  * the first matrix of a, then of the second, and so on, then of b. `shape` is m, n, k.
  */
 __attribute__((reqd_work_group_size(256, 1, 1))) kernel void
-pack(global const float *restrict a, uint4 a_at, global const float *restrict b, uint4 b_at,
+pack(global const input *restrict a, uint4 a_at, global const input *restrict b, uint4 b_at,
      global uint4 *restrict packed, uint4 shape, uint2 sets) {
-    local float part[32 * (STEPS + 1)];
+    local input part[32 * (STEPS + PAD)];
     const uint steps = tiles(shape.z, STEPS), step = get_group_id(0) % steps;
     const uint of_a = tiles(shape.x, ROWS), of_b = tiles(shape.y, COLUMNS);
     uint strip = get_group_id(0) / steps;
@@ -153,6 +155,16 @@ static ulong descriptor(address at) {
     return (at & 0x3ffff) >> 4 | (ulong)1 << 16 | (ulong)64 << 32 | (ulong)1 << 62;
 }
 
+/* The instruction of an input's type. Those of 16 bits say that no input is transposed. */
+#define KIND GLUE(KIND_, IN)
+#define KIND_float "k8.f32.tf32.tf32"
+#define KIND_half "k16.f32.f16.f16"
+#define KIND_bfloat16 "k16.f32.bf16.bf16"
+#if IS_NARROW(IN)
+#define ORDER ",0,0"
+#else
+#define ORDER ""
+#endif
 #define SUMS_4(X, i) X(i), X(i + 1), X(i + 2), X(i + 3)
 #define SUMS_16(X, i) SUMS_4(X, i), SUMS_4(X, i + 4), SUMS_4(X, i + 8), SUMS_4(X, i + 12)
 #define SUMS_64(X, i) SUMS_16(X, i), SUMS_16(X, i + 16), SUMS_16(X, i + 32), SUMS_16(X, i + 48)
@@ -163,9 +175,9 @@ static ulong descriptor(address at) {
     "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23," \
     "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45," \
     "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define MULTIPLY                                                                    \
-    "//@{.reg .pred p; setp.ne.b32 p,%66,0; "                                       \
-    "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" NAMES "},%64,%65,p,1,1;}"
+#define MULTIPLY                              \
+    "//@{.reg .pred p; setp.ne.b32 p,%66,0; " \
+    "wgmma.mma_async.sync.aligned.m64n128" KIND " {" NAMES "},%64,%65,p,1,1" ORDER ";}"
 #else
 #define ALL_SUMS SUMS_64(IN_OUT, 0), SUMS_64(IN_OUT, 64)
 #define NAMES \
@@ -176,9 +188,9 @@ static ulong descriptor(address at) {
     "%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108," \
     "%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125," \
     "%126,%127"
-#define MULTIPLY                                                                    \
-    "//@{.reg .pred p; setp.ne.b32 p,%130,0; "                                      \
-    "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" NAMES "},%128,%129,p,1,1;}"
+#define MULTIPLY                               \
+    "//@{.reg .pred p; setp.ne.b32 p,%130,0; " \
+    "wgmma.mma_async.sync.aligned.m64n256" KIND " {" NAMES "},%128,%129,p,1,1" ORDER ";}"
 #endif
 
 /* sums += a b over the steps of a stage; the first of them, unless `add`, replace the sums. */
@@ -190,6 +202,7 @@ static ulong descriptor(address at) {
                      : "memory");                                                       \
         add = 1;                                                                        \
     }
+#define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #define SUMS_FENCE asm volatile("//@wgmma.fence.sync.aligned;" ::: "memory")
 #define SUMS_COMMIT asm volatile("//@wgmma.commit_group.sync.aligned;" ::: "memory")
 #define SUMS_WAIT_BUT_ONE asm volatile("//@wgmma.wait_group.sync.aligned 1;" ::: "memory")
@@ -197,7 +210,7 @@ static ulong descriptor(address at) {
 
 /* --- products --- */
 
-/* Where a tile lies: matrix of the batch, tile of rows, tile of columns. Eight tiles of rows go across together, so that
+/* Where a tile lies: matrix of the batch, tile of rows, tile of columns. Sixteen tiles of rows go across together, so that
  * what is read again is still in the cache. */
 static uint3 place_of(uint tile, uint down, uint across) {
     const uint band = 16 * across, set = tile / (down * across), rest = tile % (down * across);
@@ -220,18 +233,7 @@ static struct source source_of(global const uchar *packed, uint4 shape, uint2 se
                                b * steps * TILE_BYTES(COLUMNS)};
 }
 
-#define OUTPUT                                                                             \
-    global const float *restrict a, uint4 a_at, global const float *restrict b, uint4 b_at, \
-        global float *restrict c, uint4 c_at, uint4 shape, float alpha, float beta, uint2 ends \
-        BIAS_PARAMETERS
-#ifdef BIAS
-#define BIAS_PARAMETERS , global const float *restrict bias, uint4 bias_at
-#define BIAS_OF(i, j) bias[bias_at.x + (size_t)(i)*bias_at.y + (size_t)(j)*bias_at.z]
-#else
-#define BIAS_PARAMETERS
-#define BIAS_OF(i, j) -0.0f
-#endif
-
+#if PRODUCTS == 3
 /* Sums of which one is infinite or no number may owe it to the parts that the inputs were split into. */
 static float plain_sum(global const float *restrict a, uint4 a_at, global const float *restrict b,
                        uint4 b_at, uint k) {
@@ -240,18 +242,15 @@ static float plain_sum(global const float *restrict a, uint4 a_at, global const 
         sum = fma(a[(size_t)l * a_at.z], b[(size_t)l * b_at.y], sum);
     return sum;
 }
-
-/* A value of c, at (i, j) and in memory at `at`. */
-#define FINISH(sum, i, j, at) finish(alpha * (sum), beta != 0 ? beta * *(at) : 0.0f, ends.x, BIAS_OF(i, j))
-static float finish(float product, float old, uint ends, float bias) {
-    const float sum = product + old;
-    return ends ? OP(sum + bias) : sum;
-}
+#endif
 
 __attribute__((reqd_work_group_size(384, 1, 1))) kernel void
-product(global const uchar *restrict packed, uint2 sets, OUTPUT) {
+product(global const uchar *restrict packed, uint2 sets, global const input *restrict a, uint4 a_at,
+        global const input *restrict b, uint4 b_at, global output *restrict c, uint4 c_at,
+        uint4 shape, float alpha, float beta, uint2 ends BIAS_PARAMETERS) {
     local uchar stages[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
     local ulong barriers[2 * STAGES];
+    local float parts[8 * 16 * PART_ROW]; /* of each 32 work-items that multiply */
     const uint item = get_local_id(0), m = shape.x, n = shape.y, k = shape.z, steps = tiles(k, STEPS);
     const uint down = tiles(m, ROWS), across = tiles(n, COLUMNS), all = shape.w * down * across;
     const address memory = address_of(stages), full = address_of(barriers), empty = full + 8 * STAGES;
@@ -285,7 +284,6 @@ product(global const uchar *restrict packed, uint2 sets, OUTPUT) {
         return;
     }
     const uint side = item / 128 - 1, lane = item % 32, warp = item / 32 % 4;
-    const bool in_pairs = ((c_at.x | c_at.y | c_at.w) & 1) == 0;
     uint parity = 0;
     for (uint tile = get_group_id(0); tile < all; tile += get_num_groups(0)) {
         const uint3 place = place_of(tile, down, across);
@@ -338,48 +336,37 @@ product(global const uchar *restrict packed, uint2 sets, OUTPUT) {
         if (item % 128 == 0)
             barrier_arrive(empty + 8 * used);
 #endif
-        /* An item has pairs of columns 8 apart, of a row and of the eighth below it. */
-        const uint row = place.y * ROWS + side * 64 + warp * 16 + lane / 4;
-        const uint column = place.z * COLUMNS + lane % 4 * 2;
-        global float *to = c + c_at.x + (size_t)place.x * c_at.w;
-        uint again = 0;
+        /* An item has pairs of columns 8 apart, of a row and of the eighth below it. 32 columns at a time go through
+         * local memory, from which neighbours write neighbouring elements, by a loop: the code of an activation for each
+         * sum would not fit the caches. */
+        const uint row = place.y * ROWS + side * 64 + warp * 16, column = place.z * COLUMNS + lane;
+        local float *const own = parts + (item / 32 - 4) * 16 * PART_ROW;
+        global output *const to = c + c_at.x + (size_t)place.x * c_at.w;
 #pragma unroll
-        for (uint p = 0; p < SUMS / 2; p++) {
-            const uint i = row + p % 2 * 8, j = column + p / 2 * 8;
-            const float u = totals[2 * p], v = totals[2 * p + 1];
-            global float *at = to + (size_t)i * c_at.y + j;
-            if (i >= m || j >= n)
-                continue;
+        for (uint part = 0; part < COLUMNS / 32; part++) {
+#pragma unroll
+            for (uint p = 0; p < 8; p++) {
+                local float *const at = own + (lane / 4 + p % 2 * 8) * PART_ROW + p / 2 * 8;
+                *(local float2 *)(at + lane % 4 * 2) =
+                    (float2)(totals[part * 16 + p * 2], totals[part * 16 + p * 2 + 1]);
+            }
+            WARP_BARRIER;
+            const uint j = column + part * 32;
+#pragma unroll 1
+            for (uint r = 0; r < 16 && j < n && row + r < m; r++) {
+                const uint i = row + r;
+                global output *const at = to + (size_t)i * c_at.y + j;
+                float sum = own[r * PART_ROW + lane];
 #if PRODUCTS == 3
-            if (!is_finite(u) || !is_finite(v)) {
-                again |= 1u << p;
-                continue;
-            }
+                if (!is_finite(sum))
+                    sum = plain_sum(a + a_at.x + (size_t)place.x * a_at.w + (size_t)i * a_at.y, a_at,
+                                    b + b_at.x + (size_t)place.x * b_at.w + (size_t)j * b_at.z, b_at,
+                                    k);
 #endif
-            const float first = FINISH(u, i, j, at);
-            if (j + 1 == n) {
-                *at = first;
-                continue;
+                const float value = WITH_OLD(alpha * sum, beta, at);
+                *at = ends.x ? ENDED(value, i, j) : PACK(TYPE, value);
             }
-            const float second = FINISH(v, i, j + 1, at + 1);
-            if (in_pairs) {
-                *(global float2 *)at = (float2)(first, second);
-            } else {
-                at[0] = first;
-                at[1] = second;
-            }
+            WARP_BARRIER;
         }
-#if PRODUCTS == 3
-        for (; again; again &= again - 1) {
-            const uint p = 31 - clz(again & -again), i = row + p % 2 * 8, j = column + p / 2 * 8;
-            for (uint e = j; e < min(j + 2, n); e++) {
-                global float *at = to + (size_t)i * c_at.y + e;
-                const float sum =
-                    plain_sum(a + a_at.x + (size_t)place.x * a_at.w + (size_t)i * a_at.y, a_at,
-                              b + b_at.x + (size_t)place.x * b_at.w + (size_t)e * b_at.z, b_at, k);
-                *at = FINISH(sum, i, e, at);
-            }
-        }
-#endif
     }
 }

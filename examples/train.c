@@ -8,7 +8,7 @@
  * For a loop whose input the host prepares and whose steps only submit. Look at capture_step() and learn(), which
  * waits for the device behind the first and the last epoch only. The network, matrix products and typed operations
  * on one stream, is in learning.c. --compare submits the steps, too: the losses must be the same. The exit status is
- * 0 when at least 96 % of the test images, which it has not learnt from, are recognized, and 77 without CLBlast.
+ * 0 when at least 96 % of the test images, which it has not learnt from, are recognized.
  */
 #include <stdio.h>
 #include <string.h>
@@ -99,8 +99,6 @@ int main(int argc, char **argv) {
     static struct result result, submitted;
     const char *data = option(argc, argv, "--data"), *svg = option(argc, argv, "--svg");
     const int compare = option(argc, argv, "--compare") != NULL;
-    if (!cls_blas_available())
-        return puts("training needs matrix products, and this library has no CLBlast"), 77;
     digits_open(&training.digits, data ? data : "examples/data", SEED);
     training.batches = training.digits.train / BATCH;
     const double images = (double)(training.batches * BATCH);

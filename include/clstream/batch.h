@@ -146,7 +146,6 @@ CLS_API cls_status cls_batch_dot(cls_batch batch, cls_value a, cls_value b, cls_
  * 1, and it has no bias.
  * @retval CLS_ERROR_SIZE_MISMATCH an array has another number of elements
  * @retval CLS_ERROR_INVALID_VALUE a `beta` that is not 0, `batches` that is not 1, a bias, or an unknown activation
- * @retval CLS_ERROR_UNSUPPORTED   also in a build without CLBlast, but on CPU devices
  */
 CLS_API cls_status cls_batch_gemm(cls_batch batch, cls_value a, cls_value b, size_t rows,
                                   size_t columns, size_t inner, const cls_gemm_config *config,

@@ -3,12 +3,15 @@
  * @file blas.h
  * Matrix products and vector operations on a stream.
  *
- * Products (cls_gemm) are computed in one of three ways. On CPU devices kernels of the library's own
- * keep up with a CPU's BLAS (cls_gemv too). On NVIDIA's Hopper (H100, H200) large products of f32 use
- * the matrix units, where a probe of the device found right values: `matrix_units` in `clstream info`.
- * All else is computed by CLBlast.
+ * Products (cls_gemm) are computed in one of four ways, of which cls_gemm_explain tells. On CPU devices
+ * kernels of the library's own keep up with a CPU's BLAS (cls_gemv too). On NVIDIA's Hopper (H100, H200)
+ * large products of f32, f16 and bf16 use the matrix units, where a probe of the device found right
+ * values: `matrix_units` in `clstream info`. On GPUs a kernel of the library's own computes small
+ * products, those of f16 and bf16, on NVIDIA's devices those of f32, and, in a build without CLBlast, all.
+ * All else is CLBlast's.
  *
- * Matrices and vectors are views of buffers, f32 or f64. Matrices are row-major; pass a
+ * Matrices and vectors are views of buffers, f32 or f64; those of products also f16 or bf16, whose
+ * output is of the same type or f32, and whose factors and sums are f32. Matrices are row-major; pass a
  * column-major matrix as the row-major view of its transpose. Each call is one or more commands of its
  * stream and is ordered like any other, although CLBlast has no wait lists. The `_async` forms only
  * submit. CLBlast's first call of a kind compiles kernels, for up to 10 s, on a thread of the library;
@@ -38,11 +41,11 @@
  * sums in f32. CLS_GEMM_TF32 rounds the inputs: at most 2^-10 times the sum of |a b|.
  *
  * Statuses common to all:
- * @retval CLS_ERROR_UNSUPPORTED   the call is CLBlast's and this build has none, or the device has no f64
+ * @retval CLS_ERROR_UNSUPPORTED   a call of vectors alone in a build without CLBlast, or the device has no f64
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_CONTEXT_DESTROYED
  * @retval CLS_ERROR_WRONG_CONTEXT
- * @retval CLS_ERROR_TYPE_MISMATCH the types are not all f32 or all f64
+ * @retval CLS_ERROR_TYPE_MISMATCH the types are not one, of those above
  * @retval CLS_ERROR_SIZE_MISMATCH the shapes do not fit together
  * @retval CLS_ERROR_INVALID_VALUE a step of 0, an `ld` below the number of columns, 0 batches, or an unknown
  *                                 `math` or `activation`
@@ -70,7 +73,7 @@ CLS_BEGIN_DECLS
  */
 typedef struct cls_matrix {
     cls_buffer buffer; /**< holds the elements */
-    cls_dtype dtype;   /**< CLS_F32 or CLS_F64 */
+    cls_dtype dtype;   /**< CLS_F32, CLS_F64, CLS_F16 or CLS_BF16 */
     size_t offset;     /**< first element; in elements, like all fields below */
     size_t rows;       /**< rows of one matrix */
     size_t columns;    /**< columns of one matrix */
@@ -96,7 +99,7 @@ static inline cls_matrix cls_matrix_at(cls_buffer buffer, cls_dtype dtype, size_
 /** A vector. Element i is element offset + i * step of the buffer. */
 typedef struct cls_vector {
     cls_buffer buffer; /**< holds the elements */
-    cls_dtype dtype;   /**< CLS_F32 or CLS_F64 */
+    cls_dtype dtype;   /**< CLS_F32 or CLS_F64; with a matrix also CLS_F16 or CLS_BF16 */
     size_t offset;     /**< first element, in elements */
     size_t count;      /**< number of elements */
     size_t step;       /**< distance between elements, at least 1 */
@@ -114,7 +117,10 @@ static inline cls_vector cls_vector_from(cls_array array) {
     return view;
 }
 
-/** What the sums of an f32 product may be made of. f64 products are made of f64. */
+/**
+ * What the sums of an f32 product may be made of. Those of f64 are made of f64, those of f16 and bf16 of exact products
+ * of their elements, in f32, whatever this says.
+ */
 typedef enum cls_gemm_math {
     /**
      * Products and sums with the accuracy of f32. Where the device has matrix units that take less time,
@@ -126,7 +132,7 @@ typedef enum cls_gemm_math {
      * device has matrix units for them; elsewhere as CLS_GEMM_F32.
      */
     CLS_GEMM_TF32 = 1,
-    /** As CLS_GEMM_F32, and never by matrix units. CLSTREAM_GEMM=pedantic makes it so for all products. */
+    /** As CLS_GEMM_F32, and never by matrix units. CLSTREAM_GEMM=pedantic makes it so for all f32 products. */
     CLS_GEMM_PEDANTIC = 2
 } cls_gemm_math;
 
@@ -169,6 +175,34 @@ CLS_API cls_status cls_gemm(cls_matrix a, cls_matrix b, cls_matrix c, const cls_
  */
 CLS_API cls_status cls_gemm_async(cls_matrix a, cls_matrix b, cls_matrix c,
                                   const cls_gemm_config *config, cls_stream stream);
+
+/** How a product is computed. */
+typedef enum cls_gemm_way {
+    CLS_GEMM_WAY_NONE = 0,   /**< not at all: what is left is beta c, bias and activation */
+    CLS_GEMM_WAY_PANELS = 1, /**< kernels for CPUs, which read packed panels */
+    CLS_GEMM_WAY_TILES = 2,  /**< the matrix units of NVIDIA's Hopper */
+    CLS_GEMM_WAY_BLOCKS = 3, /**< a kernel for any GPU */
+    CLS_GEMM_WAY_CLBLAST = 4 /**< CLBlast */
+} cls_gemm_way;
+
+/** What cls_gemm_explain tells. Start with CLS_GEMM_EXPLANATION_INIT. */
+typedef struct cls_gemm_explanation {
+    size_t size;        /**< sizeof(cls_gemm_explanation) */
+    cls_gemm_way way;   /**< how the product is computed */
+    int fused;          /**< nonzero: bias and activation take no launch of their own */
+    const char *reason; /**< why so, in words; static */
+} cls_gemm_explanation;
+
+#define CLS_GEMM_EXPLANATION_INIT \
+    { sizeof(cls_gemm_explanation), CLS_GEMM_WAY_NONE, 0, NULL }
+
+/**
+ * Tells how cls_gemm would compute the same call on this device, and submits nothing. Statuses are those of
+ * cls_gemm_async for the arguments.
+ */
+CLS_API cls_status cls_gemm_explain(cls_matrix a, cls_matrix b, cls_matrix c,
+                                    const cls_gemm_config *config, cls_stream stream,
+                                    cls_gemm_explanation *out);
 
 /** y = activation(alpha op(a) x + beta y + bias). Waits. */
 CLS_API cls_status cls_gemv(cls_matrix a, cls_vector x, cls_vector y, const cls_gemm_config *config,
@@ -214,7 +248,10 @@ CLS_API cls_status cls_amax_async(cls_vector x, cls_array out, cls_stream stream
 CLS_API cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k,
                                    cls_stream stream);
 
-/** Returns nonzero if this build has CLBlast. Without it there are products on CPU devices only. */
+/**
+ * Returns nonzero if this build has CLBlast. Without it there are no operations on vectors alone (cls_axpy, cls_scal,
+ * cls_blas_dot, cls_amax), and on GPUs large products of f32 and f64 take longer.
+ */
 CLS_API int cls_blas_available(void);
 
 CLS_END_DECLS

@@ -169,9 +169,6 @@ static cls_status check_product(const struct batch *batch, const struct batch_no
                             *b = &batch->nodes[node->inputs[1]];
     const struct node_product *sizes = &node->product;
     size_t a_count, b_count, count;
-    cls_status status = blas_check_products(batch->context);
-    if (status)
-        return status;
     if (a->dtype != CLS_F32 && a->dtype != CLS_F64)
         return error_set(CLS_ERROR_TYPE_MISMATCH, "gemm does not support %s",
                          cls_dtype_name(a->dtype));

@@ -28,7 +28,8 @@ static const struct math {
     const char *options;
     size_t columns, parts;
     double error;
-} maths[] = {{"-w -DPRODUCTS=3", 128, 2, 0x1p-21}, {"-w -DPRODUCTS=1", 256, 1, 0x1p-9}};
+} maths[] = {{"-w -DIN=float -DTYPE=float -DSUM=float -DW=1 -DPRODUCTS=3", 128, 2, 0x1p-21},
+             {"-w -DIN=float -DTYPE=float -DSUM=float -DW=1 -DPRODUCTS=1", 256, 1, 0x1p-9}};
 
 struct probe_product {
     struct probe *probe;

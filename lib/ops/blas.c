@@ -122,13 +122,18 @@ static cls_status check(const struct blas_work *work, const struct blas_view *vi
     const unsigned typed = last == BLAS_LAST_INDEX ? work->out : op->n_views;
     const cls_dtype dtype = op->views[0].dtype;
     cls_status status = CLS_SUCCESS;
-    if (dtype != CLS_F32 && dtype != CLS_F64)
+    const bool product = work->call.routine <= BLAS_GEMV;
+    if (dtype != CLS_F32 && dtype != CLS_F64 && !(product && blas_is_narrow(dtype)))
         return error_set(CLS_ERROR_TYPE_MISMATCH, "%s does not support %s", work->name,
                          cls_dtype_name(dtype));
-    for (unsigned i = 1; i < typed; i++)
-        if (op->views[i].dtype != dtype)
+    for (unsigned i = 1; i < typed; i++) {
+        const cls_dtype own = op->views[i].dtype;
+        const bool widens = i == work->out && own == CLS_F32 && blas_is_narrow(dtype);
+        const cls_dtype wanted = i > work->out ? op->views[work->out].dtype : dtype;
+        if (own != wanted && !widens)
             return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: views of %s and of %s", work->name,
-                             cls_dtype_name(dtype), cls_dtype_name(op->views[i].dtype));
+                             cls_dtype_name(wanted), cls_dtype_name(own));
+    }
     for (unsigned i = 0; i < op->n_views && !status && last != BLAS_LAST_IN; i++)
         status = i == work->out ? CLS_SUCCESS : check_overlap(work, views, i);
     return status ? status : op_check_dtype(op, dtype);
@@ -145,6 +150,7 @@ cls_status blas_begin(struct blas_work *work, enum blas_routine routine,
     if (status)
         return status;
     work->out = operands - 1;
+    work->call.routine = routine;
     status = check(work, views, last);
     if (status)
         return op_end(&work->op, status, blocking);

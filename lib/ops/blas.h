@@ -19,6 +19,9 @@ static inline bool epilogue_is_none(const struct epilogue *epilogue) {
     return !epilogue->has_bias && !epilogue->activation;
 }
 
+/* Whether elements have 16 bits: f32 in registers. */
+static inline bool blas_is_narrow(cls_dtype dtype) { return dtype == CLS_F16 || dtype == CLS_BF16; }
+
 /* A BLAS call while it is checked. Its operands are the inputs, the output and, if there is one, the bias. */
 struct blas_work {
     const char *name;           /* "gemm" */
@@ -69,9 +72,6 @@ cls_status blas_take_config(const cls_gemm_config *config, cls_gemm_config *out)
 /* cls_gemm_async of buffers that the caller keeps (op_begin_kept): a's, b's and c's. */
 cls_status blas_gemm_kept(const cls_matrix matrices[3], struct buffer *const buffers[3],
                           const cls_gemm_config *config, cls_stream stream);
-
-/* CLS_ERROR_UNSUPPORTED where products of any size need CLBlast and this build has none. */
-cls_status blas_check_products(const struct context *context);
 
 /* A factor as the routine takes it: rounded to the type of the views. */
 double blas_factor(const struct blas_work *work, double factor);

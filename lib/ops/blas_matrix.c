@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* BLAS products with a matrix: gemm, batched gemm and gemv (clstream/blas.h). */
 #include "base/error.h"
-#include "base/setting.h"
 #include "base/sized.h"
 #include "ops/blas.h"
-#include "ops/panels.h"
+#include "ops/product_way.h"
 #include "ops/table.h"
-#include "ops/tiles.h"
 #include "stream/context.h"
 
 struct product {
@@ -15,17 +13,12 @@ struct product {
 };
 
 cls_status blas_take_config(const cls_gemm_config *config, cls_gemm_config *out) {
-    static const struct setting setting = {
-        "CLSTREAM_GEMM", {{"pedantic", CLS_GEMM_PEDANTIC}}, CLS_GEMM_F32};
-    static _Atomic int known = -1;
     *out = (cls_gemm_config)CLS_GEMM_CONFIG_INIT;
     cls_status status = SIZED_IN(cls_gemm_config, out, config);
     if (status)
         return status;
     if ((int)out->math < CLS_GEMM_F32 || out->math > CLS_GEMM_PEDANTIC)
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: %d is no cls_gemm_math", (int)out->math);
-    if (setting_read(&setting, &known) == CLS_GEMM_PEDANTIC)
-        out->math = CLS_GEMM_PEDANTIC;
     if (out->activation && !op_row_of(OP_UNARY, (int)out->activation))
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: %d is no activation",
                          (int)out->activation);
@@ -104,10 +97,6 @@ static cls_status gemm_views(const cls_matrix *a, const cls_matrix *b, const cls
     return status ? status : check_batch(c, batches);
 }
 
-cls_status blas_check_products(const struct context *context) {
-    return panels_suit(context->device) || blas_available() ? CLS_SUCCESS : blas_missing();
-}
-
 /* Sets the factors, and submits c = alpha op(a) op(b) + beta c, of `rows` by `columns` elements and an inner length of
  * `inner`. */
 static cls_status submit(struct blas_work *work, const cls_gemm_config *config, size_t rows,
@@ -118,18 +107,26 @@ static cls_status submit(struct blas_work *work, const cls_gemm_config *config, 
         return CLS_SUCCESS;
     if (!inner || work->call.alpha == 0)
         return blas_scale(work, rows, columns, work->call.beta);
-    if (panels_suit(work->op.device))
-        return panels_submit(work);
-    if (tiles_suit(work))
-        return tiles_submit(work);
-    cls_status status = blas_submit(work);
-    return status || epilogue_is_none(&work->epilogue) ? status
-                                                       : blas_scale(work, rows, columns, 1);
+    return product_submit(work, product_way(work).way);
 }
 
+static cls_status explain(const struct blas_work *work, const struct product *product,
+                          cls_gemm_explanation *out) {
+    const bool is_none = !product->m || !product->n || !product->k || product->config.alpha == 0;
+    const struct product_way way =
+        is_none ? (struct product_way){CLS_GEMM_WAY_NONE, "there is no product of two elements"}
+                : product_way(work);
+    const cls_gemm_explanation own = {
+        sizeof own, way.way, way.way != CLS_GEMM_WAY_CLBLAST || epilogue_is_none(&work->epilogue),
+        way.reason};
+    SIZED_OUT(cls_gemm_explanation, out, &own);
+    return CLS_SUCCESS;
+}
+
+/* Says how, in `told`, or where that is NULL does it. */
 static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
                        struct buffer *const *kept, const cls_gemm_config *config, cls_stream stream,
-                       bool blocking) {
+                       bool blocking, cls_gemm_explanation *told) {
     struct product product;
     struct blas_work work = {.name = "gemm", .kept = kept};
     struct blas_view views[4];
@@ -158,23 +155,30 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
     work.call.a = blas_operand(&work, 0, a->ld, a->stride);
     work.call.b = blas_operand(&work, 1, b->ld, b->stride);
     work.call.c = blas_operand(&work, 2, c->ld, c->stride);
-    status = submit(&work, &product.config, product.m, product.n, product.k);
+    status = told ? explain(&work, &product, told)
+                  : submit(&work, &product.config, product.m, product.n, product.k);
     return blas_end(&work, status, blocking);
+}
+
+cls_status cls_gemm_explain(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
+                            cls_stream stream, cls_gemm_explanation *out) {
+    cls_status status = SIZED_CHECK(cls_gemm_explanation, out);
+    return status ? status : gemm(&a, &b, &c, NULL, config, stream, false, out);
 }
 
 cls_status cls_gemm(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
                     cls_stream stream) {
-    return gemm(&a, &b, &c, NULL, config, stream, true);
+    return gemm(&a, &b, &c, NULL, config, stream, true, NULL);
 }
 
 cls_status cls_gemm_async(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
                           cls_stream stream) {
-    return gemm(&a, &b, &c, NULL, config, stream, false);
+    return gemm(&a, &b, &c, NULL, config, stream, false, NULL);
 }
 
 cls_status blas_gemm_kept(const cls_matrix matrices[3], struct buffer *const buffers[3],
                           const cls_gemm_config *config, cls_stream stream) {
-    return gemm(&matrices[0], &matrices[1], &matrices[2], buffers, config, stream, false);
+    return gemm(&matrices[0], &matrices[1], &matrices[2], buffers, config, stream, false, NULL);
 }
 
 /* --- matrix by vector --- */

@@ -6,7 +6,6 @@
  */
 #include "memory/buffer.h"
 #include "ops/product_args.h"
-#include "ops/spec.h"
 
 enum { GROUP = 64, MOST_ITEMS = 1 << 20 };
 
@@ -26,12 +25,9 @@ cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, doubl
     };
     const unsigned n_args = add_bias_args(work, args, 8);
     struct kernel *kernel;
-    const struct spec *spec;
     if (factor == 1 && epilogue_is_none(&work->epilogue))
         return op_check_stream(&work->op);
-    cls_status status = spec_of_product(SCALE, work->op.views[0].dtype, 0, &work->epilogue, &spec);
-    if (!status)
-        status = op_kernel(&work->op, &spec->kernel, &kernel);
+    cls_status status = product_kernel(work, SCALE, 0, &kernel, NULL);
     if (status)
         return status;
     return op_launch(&work->op, kernel, args, n_args, items < MOST_ITEMS ? items : MOST_ITEMS, 0);

@@ -3,7 +3,6 @@
 
 #include "driver/quirk.h"
 #include "ops/product_args.h"
-#include "ops/spec.h"
 
 enum {
     DEPTH = 256,       /* steps that a work-item packs, as in cl/panels.cl */
@@ -28,19 +27,19 @@ struct sizes {
     size_t rows, columns;
 };
 
-static unsigned vector_bytes(const struct device *device) {
-    return device->vector_bytes >= 64 ? 64 : device->vector_bytes >= 32 ? 32 : 16;
+static enum product_variant registers_of(const struct device *device) {
+    return device->vector_bytes >= 64   ? REGISTERS_64
+           : device->vector_bytes >= 32 ? REGISTERS_32
+                                        : REGISTERS_16;
 }
 
 static cls_status kernel_of(struct blas_work *work, enum product_kernel which,
                             struct kernel **kernel, struct sizes *block) {
     const struct spec *spec;
-    cls_status status = spec_of_product(which, work->op.views[0].dtype,
-                                        vector_bytes(work->op.device), &work->epilogue, &spec);
-    if (status)
-        return status;
-    *block = (struct sizes){spec->vector >= 16 ? 12 : 6, 2 * (size_t)spec->vector};
-    return op_kernel(&work->op, &spec->kernel, kernel);
+    cls_status status = product_kernel(work, which, registers_of(work->op.device), kernel, &spec);
+    if (!status)
+        *block = (struct sizes){spec->vector >= 16 ? 12 : 6, 2 * (size_t)spec->vector};
+    return status;
 }
 
 /* Submits a launch with the arguments of a kernel's own, `args`, and those that all have: an item for each tile of
@@ -86,9 +85,14 @@ static cls_status submit_direct(struct blas_work *work) {
 
 /* --- large products --- */
 
-static size_t packed_elements(const struct blas_call *x, struct sizes block, size_t of_a,
-                              size_t of_b) {
-    return (of_a * round_up(x->m, block.rows) + of_b * round_up(x->n, block.columns)) * x->k;
+/* Sums that a set of matrices takes, packed, and behind them what cl/panels.cl adds up an output of 16 bits in. */
+static size_t packed_elements(const struct blas_work *work, struct sizes block,
+                              const struct product_set *set) {
+    const struct blas_call *x = &work->call;
+    const bool adds_up = blas_is_narrow(work->op.views[work->out].dtype) && x->k > DEPTH;
+    return (set->of_a * round_up(x->m, block.rows) + set->of_b * round_up(x->n, block.columns)) *
+               x->k +
+           (adds_up ? set->count * x->m * round_up(x->n, block.columns) : 0);
 }
 
 static struct sizes packed_tile(const struct blas_work *work, struct sizes block, size_t batches) {
@@ -125,7 +129,9 @@ static cls_status pack(struct blas_work *work, const struct product_set *set,
 
 static cls_status multiply(struct blas_work *work, const struct product_set *set,
                            struct buffer *packed) {
-    struct op_arg args[OP_MAX_ARGS] = {op_arg_in(packed), two_arg(set->of_a, set->of_b)};
+    const bool adds_up = blas_is_narrow(work->op.views[work->out].dtype);
+    struct op_arg args[OP_MAX_ARGS] = {adds_up ? op_arg_out(packed) : op_arg_in(packed),
+                                       two_arg(set->of_a, set->of_b)};
     struct kernel *kernel;
     struct sizes block;
     cls_status status = kernel_of(work, PANEL_PACKED, &kernel, &block);
@@ -137,13 +143,13 @@ static cls_status multiply(struct blas_work *work, const struct product_set *set
 
 static cls_status submit_packed(struct blas_work *work) {
     const struct blas_call *x = &work->call;
-    const size_t size = cls_dtype_size(work->op.views[0].dtype);
-    const struct sizes block = {12, 2 * vector_bytes(work->op.device) / size};
-    const size_t together = most(most_packed / (packed_elements(x, block, 1, 1) * size), 1);
+    const size_t size = x->f64 ? sizeof(double) : sizeof(float);
+    const struct sizes block = {12, 2 * ((size_t)16 << registers_of(work->op.device)) / size};
+    struct product_set set = product_set(x, 0, 1);
+    const size_t together = most(most_packed / (packed_elements(work, block, &set) * size), 1);
     struct buffer *packed;
-    struct product_set set = product_set(x, 0, least(together, x->batches));
-    cls_status status =
-        op_scratch(&work->op, packed_elements(x, block, set.of_a, set.of_b) * size, &packed);
+    set = product_set(x, 0, least(together, x->batches));
+    cls_status status = op_scratch(&work->op, packed_elements(work, block, &set) * size, &packed);
     for (size_t first = 0; first < x->batches && !status; first += together) {
         set = product_set(x, first, least(together, x->batches - first));
         status = pack(work, &set, packed);
@@ -157,20 +163,13 @@ static cls_status submit_packed(struct blas_work *work) {
 
 /* y is a matrix of one column. */
 static cls_status submit_vector(struct blas_work *work) {
-    struct blas_call *x = &work->call;
+    const struct blas_call *x = &work->call;
     struct op_arg args[OP_MAX_ARGS];
     struct kernel *kernel;
     struct sizes block;
     cls_status status = kernel_of(work, PANEL_VECTOR, &kernel, &block);
     if (status)
         return status;
-    if (x->a_transposed) {
-        const size_t rows = x->m;
-        x->m = x->n;
-        x->n = rows;
-    }
-    x->k = x->n;
-    x->n = 1;
     args[0] = operand_arg(work, 0);
     args[1] = layout_arg(&x->a, x->a_transposed, 0, 0, 0);
     args[2] = operand_arg(work, 1);
@@ -181,8 +180,9 @@ static cls_status submit_vector(struct blas_work *work) {
 
 cls_status panels_submit(struct blas_work *work) {
     const struct blas_call *x = &work->call;
-    if (x->routine == BLAS_GEMV)
+    const bool narrow = blas_is_narrow(work->op.views[0].dtype);
+    if (x->routine == BLAS_GEMV && !narrow)
         return submit_vector(work);
     const bool large = x->m >= MOST_DIRECT && x->n >= MOST_DIRECT && x->k >= MOST_DIRECT;
-    return large ? submit_packed(work) : submit_direct(work);
+    return large || narrow ? submit_packed(work) : submit_direct(work);
 }

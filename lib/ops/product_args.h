@@ -4,6 +4,7 @@
 #define CLSTREAM_OPS_PRODUCT_ARGS_H
 
 #include "ops/blas.h"
+#include "ops/spec.h"
 
 static inline size_t parts_of(size_t n, size_t unit) { return (n + unit - 1) / unit; }
 static inline size_t round_up(size_t n, size_t unit) { return parts_of(n, unit) * unit; }
@@ -22,6 +23,20 @@ static inline struct op_arg two_arg(size_t x, size_t y) {
 
 static inline struct op_arg operand_arg(const struct blas_work *work, unsigned view) {
     return op_arg_span(work->op.views[view].buffer, view == work->out, &work->views[view].span);
+}
+
+/* The kernel of a product's call, and its spec unless that is NULL. */
+static inline cls_status product_kernel(struct blas_work *work, enum product_kernel which,
+                                        enum product_variant variant, struct kernel **kernel,
+                                        const struct spec **made) {
+    const struct spec *spec;
+    cls_status status = spec_of_product(which, variant, work->op.views[0].dtype,
+                                        work->op.views[work->out].dtype, &work->epilogue, &spec);
+    if (status)
+        return status;
+    if (made)
+        *made = spec;
+    return op_kernel(&work->op, &spec->kernel, kernel);
 }
 
 /* Adds the arguments of the bias, if there is one, to those of a kernel; returns their number. */

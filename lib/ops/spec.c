@@ -20,7 +20,6 @@ typedef _Atomic(struct spec *) slot;
 
 static slot map_slots[OP_ROWS][TYPES][TYPES][SHAPES];
 static slot reduction_slots[OP_ROWS][TYPES][SHAPES][STAGES];
-static slot product_slots[PRODUCT_KERNELS][2][3][2][1 + OP_ROWS];
 
 static const char *const family_names[OP_FAMILIES] = {
     "CAST", "WHERE", "UNARY", "UNARY_PARAM", "BINARY", "REDUCE", "DOT",
@@ -158,51 +157,72 @@ cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum s
 static const struct {
     const char *source, *entry, *name;
     bool ends; /* writes what the epilogue gives */
-} products[PRODUCT_KERNELS] = {[PANEL_PACK] = {"panels.cl", "pack", "gemm_pack", false},
-                               [PANEL_PACKED] = {"panels.cl", "product_packed", "gemm", true},
-                               [PANEL_DIRECT] = {"panels.cl", "product", "gemm", true},
-                               [PANEL_VECTOR] = {"panels.cl", "product_by_vector", "gemv", true},
-                               [TILE_PACK] = {"tiles.cl", "pack", "gemm_pack", false},
-                               [TILE_PRODUCT] = {"tiles.cl", "product", "gemm", true},
-                               [SCALE] = {"scale.cl", "scale", "blas_scale", true}};
+    const char *variants[PRODUCT_VARIANTS];
+} products[PRODUCT_KERNELS] = {
+    [PANEL_PACK] = {"panels.cl", "pack", "gemm_pack", false, {NULL}},
+    [PANEL_PACKED] = {"panels.cl", "product_packed", "gemm", true, {NULL}},
+    [PANEL_DIRECT] = {"panels.cl", "product", "gemm", true, {NULL}},
+    [PANEL_VECTOR] = {"panels.cl", "product_by_vector", "gemv", true, {NULL}},
+    [TILE_PACK] = {"tiles.cl", "pack", "gemm_pack", false, {"PRODUCTS=3", "PRODUCTS=1"}},
+    [TILE_PRODUCT] = {"tiles.cl", "product", "gemm", true, {"PRODUCTS=3", "PRODUCTS=1"}},
+    [BLOCK_PRODUCT] = {"blocks.cl",
+                       "product",
+                       "gemm",
+                       true,
+                       {"SIDE=8 -DBLOCKS=1", "SIDE=16 -DBLOCKS=1", "SIDE=16 -DBLOCKS=2"}},
+    [SCALE] = {"scale.cl", "scale", "blas_scale", true, {"SCALE"}}};
 
-static void shape_product(struct spec *spec, enum product_kernel which, const struct type_row *type,
-                          unsigned variant, const struct epilogue *epilogue) {
-    const char *const activation = epilogue->activation ? epilogue->activation->name : NULL;
-    const bool panels = which <= PANEL_VECTOR, tiles = !panels && which != SCALE;
-    char type_options[64];
-    spec->vector = panels ? variant / (unsigned)type->size : 1;
-    spec->local = 1;
-    snprintf(spec->label, sizeof spec->label, "%s%s%s%s_%s", products[which].name,
-             epilogue->has_bias ? "_bias" : "", activation ? "_" : "", activation ? activation : "",
-             tiles && variant == 1 ? "tf32" : type->name);
-    if (tiles) /* as the probe of the device builds it (driver/probe_matrix.c) */
-        snprintf(type_options, sizeof type_options, "-DPRODUCTS=%u", variant);
-    else
-        snprintf(type_options, sizeof type_options, "-DTYPE=%s -DW=%u%s", type->opencl,
-                 spec->vector, type->dtype == CLS_F64 ? " -DDOUBLES" : "");
-    snprintf(spec->options, sizeof spec->options, "-w %s%s%s%s%s%s", type_options,
-             epilogue->has_bias ? " -DBIAS" : "", activation ? " -DOP=op_" : "",
-             activation ? activation : "", activation ? " -DUSES_" : "",
-             activation ? activation : "");
+static void label_product(struct spec *spec, enum product_kernel which, const char *in,
+                          const char *out, const struct epilogue *epilogue) {
+    const char *const activation = epilogue->activation ? epilogue->activation->name : "";
+    snprintf(spec->label, sizeof spec->label, "%s%s%s%s_%s%s%s", products[which].name,
+             epilogue->has_bias ? "_bias" : "", *activation ? "_" : "", activation, in,
+             out == in ? "" : "_", out == in ? "" : out);
 }
 
-cls_status spec_of_product(enum product_kernel which, cls_dtype dtype, unsigned variant,
-                           const struct epilogue *epilogue, const struct spec **out) {
+static struct spec *make_product(enum product_kernel which, enum product_variant variant,
+                                 const struct type_row *in, const struct type_row *out,
+                                 const struct epilogue *epilogue) {
+    const char *const activation = epilogue->activation ? epilogue->activation->name : "";
+    const char *const own = products[which].variants[variant];
+    const bool doubles = out->dtype == CLS_F64;
+    const bool tf32 = which <= TILE_PRODUCT && own && variant == WHOLE_INPUTS && in->size == 4;
+    struct spec *spec = spec_new(products[which].source, products[which].entry);
+    if (!spec)
+        return NULL;
+    spec->vector = own ? 1 : (16u << variant) / (doubles ? 8 : 4);
+    spec->local = 1;
+    label_product(spec, which, tf32 ? "tf32" : in->name,
+                  in == out ? (tf32 ? "tf32" : in->name) : out->name, epilogue);
+    snprintf(spec->options, sizeof spec->options,
+             "-w -DIN=%s -DTYPE=%s -DSUM=%s -DW=%u%s%s%s%s%s%s%s", in->opencl, out->opencl,
+             doubles ? "double -DDOUBLES" : "float", spec->vector, own ? " -D" : "", own ? own : "",
+             epilogue->has_bias ? " -DBIAS" : "", *activation ? " -DOP=op_" : "", activation,
+             *activation ? " -DUSES_" : "", activation);
+    return spec;
+}
+
+/* Of the types of products. */
+static unsigned index_of(cls_dtype dtype) {
+    return dtype == CLS_F32 ? 0 : dtype == CLS_F64 ? 1 : dtype == CLS_F16 ? 2 : 3;
+}
+
+cls_status spec_of_product(enum product_kernel which, enum product_variant variant, cls_dtype in,
+                           cls_dtype out, const struct epilogue *epilogue,
+                           const struct spec **found) {
+    static slot slots[PRODUCT_KERNELS][PRODUCT_VARIANTS][4][2][2][1 + OP_ROWS];
     static const struct epilogue none = {false, NULL};
     if (!products[which].ends)
         epilogue = &none;
-    slot *at =
-        &product_slots[which][dtype == CLS_F64][variant / 32 + (variant == 1)][epilogue->has_bias]
-                      [epilogue->activation ? 1 + op_row_index(epilogue->activation) : 0];
+    slot *at = &slots[which][variant][index_of(in)][in == out][epilogue->has_bias]
+                     [epilogue->activation ? 1 + op_row_index(epilogue->activation) : 0];
     const struct spec *known = atomic_load(at);
     if (!known) {
-        struct spec *spec = spec_new(products[which].source, products[which].entry);
+        struct spec *spec = make_product(which, variant, type_row(in), type_row(out), epilogue);
         if (!spec)
             return CLS_ERROR_OUT_OF_MEMORY;
-        shape_product(spec, which, type_row(dtype), variant, epilogue);
         known = publish(at, spec);
     }
-    *out = known;
+    *found = known;
     return CLS_SUCCESS;
 }

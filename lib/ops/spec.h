@@ -46,8 +46,7 @@ enum reduction_stage { STAGE_PART, STAGE_FINISH, STAGES };
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a, enum shape shape,
                              enum reduction_stage stage, const struct spec **spec);
 
-/* The kernels of matrix products: those of cl/panels.cl for vector registers of 16, 32 or 64 bytes, those of cl/tiles.cl
- * for f32 by one product or three, and that of cl/scale.cl. */
+/* The kernels of matrix products, by the file of cl/ that they are in. */
 enum product_kernel {
     PANEL_PACK,
     PANEL_PACKED,
@@ -55,14 +54,29 @@ enum product_kernel {
     PANEL_VECTOR,
     TILE_PACK,
     TILE_PRODUCT,
+    BLOCK_PRODUCT,
     SCALE,
     PRODUCT_KERNELS
 };
 
-/* `variant` is the bytes of a vector register, the number of products, or 0. Of panels `vector` is the elements of a
- * register. */
-cls_status spec_of_product(enum product_kernel which, cls_dtype dtype, unsigned variant,
-                           const struct epilogue *epilogue, const struct spec **spec);
+/* Of panels: vector registers of 16, 32 or 64 bytes. Of tiles: one product or three of inputs that are split. Of blocks: tiles
+ * of 32, 64 or 128 rows. */
+enum product_variant {
+    REGISTERS_16 = 0,
+    REGISTERS_32 = 1,
+    REGISTERS_64 = 2,
+    SPLIT_INPUTS = 0,
+    WHOLE_INPUTS = 1,
+    TILES_OF_32 = 0,
+    TILES_OF_64 = 1,
+    TILES_OF_128 = 2,
+    PRODUCT_VARIANTS = 3
+};
+
+/* For inputs and output of f32, f64, f16 or bf16. Of panels `vector` is the sums of a register. */
+cls_status spec_of_product(enum product_kernel which, enum product_variant variant, cls_dtype in,
+                           cls_dtype out, const struct epilogue *epilogue,
+                           const struct spec **spec);
 
 /* The alignment in bytes that an array needs for accesses of `vector` elements of `size` bytes. ALIGN in the
  * kernels says the same. */

@@ -3,11 +3,10 @@
 
 #include "driver/caps.h"
 #include "ops/product_args.h"
-#include "ops/spec.h"
 
 enum {
-    ROWS = 128, /* of a tile of a; these and those below as in cl/tiles.cl */
-    STEPS = 32, /* of the inner length */
+    ROWS = 128,     /* of a tile of a; these and those below as in cl/tiles.cl */
+    TILE_ROW = 128, /* bytes of a row of a tile: its steps of the inner length */
     PACKING = 256,
     MULTIPLYING = 384,
     STRIP = 32,       /* rows that a group packs */
@@ -22,23 +21,28 @@ static const double least_work = 256.0 * 256 * 256;
  * done by and by. */
 static const size_t most_packed = (size_t)1 << 30;
 
-/* Of one kind of math. */
+/* Of one kind of inputs. */
 struct way {
-    unsigned products; /* of parts of the inputs */
-    size_t columns;    /* of a tile of b */
-    size_t parts;      /* numbers that an input becomes */
+    enum product_variant variant;
+    size_t columns; /* of a tile of b */
+    size_t parts;   /* numbers that an input becomes */
+    size_t steps;   /* of a tile */
 };
 
 static const struct way *way_of(const struct blas_work *work) {
-    static const struct way ways[] = {{3, 128, 2}, {1, 256, 1}};
+    static const struct way ways[] = {
+        {SPLIT_INPUTS, 128, 2, 32}, {WHOLE_INPUTS, 256, 1, 32}, {WHOLE_INPUTS, 256, 1, 64}};
+    if (blas_is_narrow(work->op.views[0].dtype))
+        return &ways[2];
     return &ways[work->math == CLS_GEMM_TF32];
 }
 
 bool tiles_suit(const struct blas_work *work) {
     const struct blas_call *x = &work->call;
-    return work->op.caps->matrix_units && !x->f64 && x->routine != BLAS_GEMV &&
-           work->math != CLS_GEMM_PEDANTIC && x->m >= LEAST_SIDE && x->n >= LEAST_SIDE &&
-           x->k >= LEAST_TERMS && (double)x->m * (double)x->n * (double)x->k >= least_work;
+    return work->op.caps->matrix_units && !x->f64 &&
+           (work->math != CLS_GEMM_PEDANTIC || blas_is_narrow(work->op.views[0].dtype)) &&
+           x->m >= LEAST_SIDE && x->n >= LEAST_SIDE && x->k >= LEAST_TERMS &&
+           (double)x->m * (double)x->n * (double)x->k >= least_work;
 }
 
 /* A part of the inner length of some matrices of the batch. */
@@ -51,25 +55,20 @@ static size_t bytes_of(const struct blas_call *x, const struct way *way,
                        const struct piece *piece) {
     const size_t rows =
         piece->set.of_a * round_up(x->m, ROWS) + piece->set.of_b * round_up(x->n, way->columns);
-    return rows * round_up(piece->depth, STEPS) * sizeof(float) * way->parts;
+    return rows * parts_of(piece->depth, way->steps) * TILE_ROW * way->parts;
 }
 
-/* The largest pieces that most_packed allows, and at least one tile deep. */
-static struct piece largest_piece(const struct blas_call *x, const struct way *way) {
-    struct piece piece = {.set = product_set(x, 0, 1), .depth = STEPS};
-    const size_t steps = most(most_packed / bytes_of(x, way, &piece), 1);
-    piece.depth = least(steps * STEPS, x->k);
+/* The largest pieces that most_packed allows, and at least one tile deep. An output of 16 bits holds no parts of sums. */
+static struct piece largest_piece(const struct blas_work *work, const struct way *way) {
+    const struct blas_call *x = &work->call;
+    struct piece piece = {.set = product_set(x, 0, 1), .depth = way->steps};
+    const size_t tiles = most(most_packed / bytes_of(x, way, &piece), 1);
+    piece.depth =
+        blas_is_narrow(work->op.views[work->out].dtype) ? x->k : least(tiles * way->steps, x->k);
     if (piece.depth == x->k)
         piece.set =
             product_set(x, 0, least(most(most_packed / bytes_of(x, way, &piece), 1), x->batches));
     return piece;
-}
-
-static cls_status kernel_of(struct blas_work *work, enum product_kernel which,
-                            const struct way *way, struct kernel **kernel) {
-    const struct spec *spec;
-    cls_status status = spec_of_product(which, CLS_F32, way->products, &work->epilogue, &spec);
-    return status ? status : op_kernel(&work->op, &spec->kernel, kernel);
 }
 
 static cls_status pack(struct blas_work *work, const struct way *way, const struct piece *piece,
@@ -87,11 +86,11 @@ static cls_status pack(struct blas_work *work, const struct way *way, const stru
         (piece->set.of_a * round_up(x->m, ROWS) + piece->set.of_b * round_up(x->n, way->columns)) /
         STRIP;
     struct kernel *kernel;
-    cls_status status = kernel_of(work, TILE_PACK, way, &kernel);
+    cls_status status = product_kernel(work, TILE_PACK, way->variant, &kernel, NULL);
     if (status)
         return status;
     return op_launch(&work->op, kernel, args, sizeof args / sizeof *args,
-                     strips * parts_of(piece->depth, STEPS) * PACKING, PACKING);
+                     strips * parts_of(piece->depth, way->steps) * PACKING, PACKING);
 }
 
 static cls_status multiply(struct blas_work *work, const struct way *way, const struct piece *piece,
@@ -113,7 +112,7 @@ static cls_status multiply(struct blas_work *work, const struct way *way, const 
     const unsigned n_args = add_bias_args(work, args, 12);
     const size_t tiles = piece->set.count * parts_of(x->m, ROWS) * parts_of(x->n, way->columns);
     struct kernel *kernel;
-    cls_status status = kernel_of(work, TILE_PRODUCT, way, &kernel);
+    cls_status status = product_kernel(work, TILE_PRODUCT, way->variant, &kernel, NULL);
     if (status)
         return status;
     return op_launch(&work->op, kernel, args, n_args,
@@ -123,7 +122,7 @@ static cls_status multiply(struct blas_work *work, const struct way *way, const 
 cls_status tiles_submit(struct blas_work *work) {
     const struct blas_call *x = &work->call;
     const struct way *way = way_of(work);
-    const struct piece largest = largest_piece(x, way);
+    const struct piece largest = largest_piece(work, way);
     struct buffer *packed;
     cls_status status = op_scratch(&work->op, bytes_of(x, way, &largest), &packed);
     for (size_t set = 0; set < x->batches && !status; set += largest.set.count)

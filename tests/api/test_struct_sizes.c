@@ -151,6 +151,12 @@ static cls_status step(const cls_buffered_step *given, cls_step_telemetry *out) 
     return status;
 }
 
+static cls_status tell_gemm(void *out) {
+    const cls_matrix m = cls_matrix_of(w.cells, CLS_F32, 1, 1),
+                     c = cls_matrix_at(w.cells, CLS_F32, 1, 1, 1);
+    return cls_gemm_explain(m, m, c, NULL, w.a, out);
+}
+
 #define RESULTS(row)                                                                               \
     row(cls_device_info, cls_device_get_info(0, out)) row(                                         \
         cls_device_group_statistics, cls_device_group_get_statistics(w.group, out))                \
@@ -158,7 +164,8 @@ static cls_status step(const cls_buffered_step *given, cls_step_telemetry *out) 
             cls_stream_info, cls_stream_get_info(w.a, out)) row(cls_stream_counters,               \
                                                                 cls_stream_get_counters(w.a, out)) \
             row(cls_stream_memory, cls_stream_get_memory(w.a, out)) row(                           \
-                cls_mempool_config, cls_mempool_get_config(w.mempool, out))                        \
+                cls_mempool_config,                                                                \
+                cls_mempool_get_config(w.mempool, out)) row(cls_gemm_explanation, tell_gemm(out))  \
                 row(cls_mempool_statistics, cls_mempool_get_statistics(w.mempool, out)) row(       \
                     cls_timeline_info, cls_timeline_get_info(w.timeline, out))                     \
                     row(cls_task_info, cls_task_graph_get_info(w.graph, 0, out)) row(              \
@@ -308,8 +315,7 @@ static cls_status take_gemm(const void *in) {
     const cls_matrix m = {w.cells, CLS_F32, 0, 2, 2, 2, 0};
     cls_matrix out = m;
     out.offset = 8;
-    cls_status status = cls_gemm(m, m, out, in, w.a);
-    return status == CLS_ERROR_UNSUPPORTED && !cls_blas_available() ? CLS_SUCCESS : status;
+    return cls_gemm(m, m, out, in, w.a);
 }
 
 static cls_status take_task(const void *in) { return cls_task_graph_add(w.graph, in, NULL); }

@@ -9,6 +9,14 @@
 
 #include "arrays.h"
 
+/* Products need no CLBlast. */
+#define NEED_PRODUCTS(type)                                                       \
+    do {                                                                          \
+        if (device_is_oclgrind())                                                 \
+            SKIP_BECAUSE("products of this size take minutes in an interpreter"); \
+        NEED_TYPE(type);                                                          \
+    } while (0)
+
 #define NEED_BLAS(type)                                                       \
     do {                                                                      \
         if (!cls_blas_available())                                            \
@@ -27,16 +35,20 @@ struct values {
 };
 
 static inline void upload(const struct values *v) {
-    void *raw = malloc(v->count * sizeof(double));
+    void *raw = malloc(v->count * sizeof(double) + 1);
     assert_non_null(raw);
-    for (size_t i = 0; i < v->count; i++) {
-        if (v->type == CLS_F64)
-            ((double *)raw)[i] = v->x[i];
-        else
-            ((float *)raw)[i] = (float)v->x[i];
-    }
+    reference_cast(CLS_F64, v->type, v->x, raw, v->count);
     OK(cls_copy_h2d(v->buffer, 0, raw, v->count * cls_dtype_size(v->type), NULL));
     free(raw);
+}
+
+/* To what the type holds. */
+static inline void values_round(struct values *v) {
+    for (size_t i = 0; i < v->count; i++) {
+        double element;
+        reference_cast(CLS_F64, v->type, &v->x[i], &element, 1);
+        v->x[i] = reference_float(v->type, &element, 0);
+    }
 }
 
 static inline struct values values_make(cls_dtype type, size_t count, unsigned seed) {
@@ -46,6 +58,7 @@ static inline struct values values_make(cls_dtype type, size_t count, unsigned s
         seed = seed * 1664525u + 1013904223u;
         v.x[i] = (double)(int)((seed >> 12) % 2001 - 1000) / 512.0;
     }
+    values_round(&v);
     OK(cls_buffer_create(NULL, count * cls_dtype_size(type), &v.buffer));
     upload(&v);
     return v;
@@ -63,7 +76,7 @@ static inline double *download(const struct values *v) {
     assert_non_null(x);
     OK(cls_copy_d2h(raw, v->buffer, 0, v->count * cls_dtype_size(v->type), NULL));
     for (size_t i = 0; i < v->count; i++)
-        x[i] = v->type == CLS_F64 ? ((double *)raw)[i] : (double)((float *)raw)[i];
+        x[i] = reference_float(v->type, raw, i);
     free(raw);
     return x;
 }

@@ -81,7 +81,7 @@ static void check(struct layer l) {
 
 static void small_layers(void **state) {
     (void)state;
-    NEED_BLAS(CLS_F32);
+    NEED_PRODUCTS(CLS_F32);
     check((struct layer){CLS_F32, 33, 17, 50, 1, FOR_COLUMNS, 1, CLS_UNARY_RELU, 1, 0});
     check((struct layer){CLS_F32, 33, 17, 50, 1, FOR_ROWS, 2, CLS_UNARY_RELU, -1, 0.5});
     check((struct layer){CLS_F32, 20, 40, 300, 3, FOR_COLUMNS, 3, CLS_UNARY_RELU, 1, 1});
@@ -90,7 +90,7 @@ static void small_layers(void **state) {
 
 static void large_layers(void **state) {
     (void)state;
-    NEED_BLAS(CLS_F32);
+    NEED_PRODUCTS(CLS_F32);
     check((struct layer){CLS_F32, 300, 270, 515, 1, FOR_COLUMNS, 1, CLS_UNARY_GELU, 1, 0});
     check((struct layer){CLS_F32, 270, 301, 256, 1, FOR_ROWS, 1, CLS_UNARY_GELU, 0.125, 2});
     check((struct layer){CLS_F32, 257, 300, 280, 1, NO_BIAS, 1, CLS_UNARY_SILU, 1, 0});
@@ -99,7 +99,7 @@ static void large_layers(void **state) {
 
 static void layers_of_f64(void **state) {
     (void)state;
-    NEED_BLAS(CLS_F64);
+    NEED_PRODUCTS(CLS_F64);
     check((struct layer){CLS_F64, 33, 17, 50, 1, FOR_COLUMNS, 1, CLS_UNARY_RELU, 1, 0});
     check((struct layer){CLS_F64, 300, 200, 270, 1, FOR_ROWS, 1, CLS_UNARY_RELU, 1, 1});
 }
@@ -107,7 +107,7 @@ static void layers_of_f64(void **state) {
 /* With `alpha` 0 or without terms the inputs are not read; bias and activation stay. */
 static void layers_without_a_product(void **state) {
     (void)state;
-    NEED_BLAS(CLS_F32);
+    NEED_PRODUCTS(CLS_F32);
     check((struct layer){CLS_F32, 9, 12, 20, 2, FOR_COLUMNS, 1, CLS_UNARY_RELU, 0, 0.5});
     check((struct layer){CLS_F32, 9, 12, 0, 1, FOR_ROWS, 1, CLS_UNARY_RELU, 1, 1});
     check((struct layer){CLS_F32, 9, 12, 0, 1, NO_BIAS, 1, CLS_UNARY_RELU, 1, 0});
@@ -115,7 +115,7 @@ static void layers_without_a_product(void **state) {
 
 static void vectors(void **state) {
     (void)state;
-    NEED_BLAS(CLS_F32);
+    NEED_PRODUCTS(CLS_F32);
     for (int transposed = 0; transposed < 2; transposed++) {
         struct values a = values_make(CLS_F32, 70 * 45, 1), x = values_make(CLS_F32, 70, 2),
                       y = values_make(CLS_F32, 140, 3), bias = values_make(CLS_F32, 70, 4);
@@ -145,7 +145,7 @@ static void vectors(void **state) {
 /* In a batch of operations, and captured: a launch reads the bias that is there then. */
 static void batches_and_graphs(void **state) {
     (void)state;
-    NEED_BLAS(CLS_F32);
+    NEED_PRODUCTS(CLS_F32);
     struct values v[4] = {values_make(CLS_F32, 30 * 20, 1), values_make(CLS_F32, 20 * 10, 2),
                           values_make(CLS_F32, 30 * 10, 3), values_make(CLS_F32, 10, 4)};
     cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
@@ -198,6 +198,25 @@ static void batches_and_graphs(void **state) {
         values_free(&v[i]);
 }
 
+/* A reason for each way, and the statuses of the call itself. */
+static void ways_are_told(void **state) {
+    (void)state;
+    struct values v = values_make(CLS_F32, 64, 1);
+    const cls_matrix a = cls_matrix_of(v.buffer, CLS_F32, 4, 4),
+                     c = cls_matrix_at(v.buffer, CLS_F32, 32, 4, 4);
+    cls_gemm_explanation told = CLS_GEMM_EXPLANATION_INIT;
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    OK(cls_gemm_explain(a, a, c, NULL, NULL, &told));
+    assert_true(told.way != CLS_GEMM_WAY_NONE && told.fused && told.reason);
+    config.alpha = 0;
+    OK(cls_gemm_explain(a, a, c, &config, NULL, &told));
+    assert_int_equal(told.way, CLS_GEMM_WAY_NONE);
+    EXPECT(CLS_ERROR_OVERLAP, cls_gemm_explain(a, a, a, NULL, NULL, &told));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_gemm_explain(a, a, c, NULL, NULL, NULL));
+    check_values("left alone", &v, 0);
+    values_free(&v);
+}
+
 static void malformed_epilogues(void **state) {
     (void)state;
     struct values v = values_make(CLS_F32, 3 * 64, 1);
@@ -230,13 +249,10 @@ static void malformed_epilogues(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_layers),
-        cmocka_unit_test(large_layers),
-        cmocka_unit_test(layers_of_f64),
-        cmocka_unit_test(layers_without_a_product),
-        cmocka_unit_test(vectors),
-        cmocka_unit_test(batches_and_graphs),
-        cmocka_unit_test(malformed_epilogues),
+        cmocka_unit_test(small_layers),  cmocka_unit_test(large_layers),
+        cmocka_unit_test(layers_of_f64), cmocka_unit_test(layers_without_a_product),
+        cmocka_unit_test(vectors),       cmocka_unit_test(batches_and_graphs),
+        cmocka_unit_test(ways_are_told), cmocka_unit_test(malformed_epilogues),
     };
     return cmocka_run_group_tests_name("epilogues", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ struct shape {
 };
 
 struct product {
-    cls_dtype type;
+    cls_dtype type, out; /* of the inputs, and of the output; 0: the same */
     cls_gemm_math math;
     struct shape shape;
     bool ta, tb;
@@ -31,6 +31,8 @@ static double bound_of(const struct product *p) {
     const double terms = (double)p->shape.k;
     if (p->type == CLS_F64)
         return DBL_EPSILON * terms;
+    if (p->type != CLS_F32)
+        return 0x1p-22 * (terms + 8);
     return p->math == CLS_GEMM_TF32 ? 0x1p-10 + 0x1p-24 * terms : 0x1p-24 * (terms + 8);
 }
 
@@ -42,8 +44,9 @@ static struct values operand(const struct product *p, unsigned which, size_t row
                              bool transposed, bool shared, cls_matrix *matrix) {
     const size_t r = transposed ? columns : rows, c = transposed ? rows : columns;
     const size_t stride = r * (c + p->pad) + 3;
-    struct values v = values_make(p->type, p->offset + p->batches * stride, which + 1);
-    *matrix = cls_matrix_at(v.buffer, p->type, p->offset, r, c);
+    const cls_dtype type = which < 2 ? p->type : p->out;
+    struct values v = values_make(type, p->offset + p->batches * stride, which + 1);
+    *matrix = cls_matrix_at(v.buffer, type, p->offset, r, c);
     matrix->ld = c + p->pad;
     matrix->stride = shared ? 0 : stride;
     for (size_t i = 0; p->value && which < 2 && i < rows; i++)
@@ -57,7 +60,9 @@ static struct values operand(const struct product *p, unsigned which, size_t row
 static bool agrees(const struct product *p, double got, double wanted, double size, double inputs) {
     if (isnan(wanted) || isinf(wanted) || fabs(wanted) > (double)FLT_MAX)
         return isnan(wanted) ? isnan(got) : isinf(got) && (got > 0) == (wanted > 0);
-    return fabs(got - wanted) <= bound_of(p) * size + 0x1p-126 * inputs + 1e-44;
+    const double unit = p->out == CLS_F16 ? 0x1p-11 : p->out == CLS_BF16 ? 0x1p-8 : 0;
+    return fabs(got - wanted) <=
+           bound_of(p) * size + 1.01 * unit * fabs(wanted) + 0x1p-126 * inputs + 1e-44;
 }
 
 static void expect(const struct product *p, const cls_matrix m[3], const struct values v[3],
@@ -104,8 +109,10 @@ static void expect_untouched(const struct product *p, const cls_matrix *m, const
         assert_true(got[i] == v->x[i]);
 }
 
-static void check(const struct product *p) {
+static void check(const struct product *given) {
+    struct product own = *given, *const p = &own;
     const struct shape s = p->shape;
+    p->out = p->out ? p->out : p->type;
     cls_matrix m[3];
     struct values v[3] = {operand(p, 0, s.m, s.k, p->ta, false, &m[0]),
                           operand(p, 1, s.k, s.n, p->tb, p->shared_b, &m[1]),
@@ -128,11 +135,12 @@ static void check(const struct product *p) {
 
 static const struct shape shapes[] = {{300, 270, 515}, {257, 400, 193}, {1031, 129, 256}};
 
-static void shapes_and_layouts(cls_dtype type, cls_gemm_math math) {
-    NEED_BLAS(type);
+static void shapes_and_layouts(cls_dtype type, cls_dtype out, cls_gemm_math math) {
+    NEED_PRODUCTS(type);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int t = 0; t < 4; t++)
             check(&(struct product){.type = type,
+                                    .out = out,
                                     .math = math,
                                     .shape = shapes[i],
                                     .ta = t & 1,
@@ -142,9 +150,15 @@ static void shapes_and_layouts(cls_dtype type, cls_gemm_math math) {
                                     .batches = 1,
                                     .alpha = i ? -0.5 : 1,
                                     .beta = i == 1 ? 2 : 0});
-    check(&(struct product){
-        .type = type, .math = math, .shape = {260, 300, 256}, .batches = 3, .alpha = 1, .beta = 1});
     check(&(struct product){.type = type,
+                            .out = out,
+                            .math = math,
+                            .shape = {260, 300, 256},
+                            .batches = 3,
+                            .alpha = 1,
+                            .beta = 1});
+    check(&(struct product){.type = type,
+                            .out = out,
                             .math = math,
                             .shape = {256, 258, 300},
                             .pad = 1,
@@ -155,19 +169,85 @@ static void shapes_and_layouts(cls_dtype type, cls_gemm_math math) {
 
 static void f32_products(void **state) {
     (void)state;
-    shapes_and_layouts(CLS_F32, CLS_GEMM_F32);
+    shapes_and_layouts(CLS_F32, CLS_F32, CLS_GEMM_F32);
 }
 static void tf32_products(void **state) {
     (void)state;
-    shapes_and_layouts(CLS_F32, CLS_GEMM_TF32);
+    shapes_and_layouts(CLS_F32, CLS_F32, CLS_GEMM_TF32);
 }
 static void pedantic_products(void **state) {
     (void)state;
-    shapes_and_layouts(CLS_F32, CLS_GEMM_PEDANTIC);
+    shapes_and_layouts(CLS_F32, CLS_F32, CLS_GEMM_PEDANTIC);
 }
 static void f64_products(void **state) {
     (void)state;
-    shapes_and_layouts(CLS_F64, CLS_GEMM_F32);
+    shapes_and_layouts(CLS_F64, CLS_F64, CLS_GEMM_F32);
+}
+
+static void f16_products(void **state) {
+    (void)state;
+    shapes_and_layouts(CLS_F16, CLS_F16, CLS_GEMM_F32);
+}
+static void bf16_products(void **state) {
+    (void)state;
+    shapes_and_layouts(CLS_BF16, CLS_BF16, CLS_GEMM_F32);
+}
+static void bf16_products_in_f32(void **state) {
+    (void)state;
+    shapes_and_layouts(CLS_BF16, CLS_F32, CLS_GEMM_PEDANTIC);
+}
+
+/* Sizes at which there is one tile, one row, one column, one term. */
+static void small_f16_products(void **state) {
+    (void)state;
+    NEED_PRODUCTS(CLS_F16);
+    for (size_t i = 0; i < 4; i++) {
+        static const struct shape small[] = {{1, 1, 1}, {7, 33, 65}, {1, 40, 300}, {50, 1, 17}};
+        check(&(struct product){.type = CLS_F16,
+                                .out = i == 2 ? CLS_F32 : CLS_F16,
+                                .shape = small[i],
+                                .ta = i == 1,
+                                .tb = i == 2,
+                                .batches = 1 + i,
+                                .alpha = 1,
+                                .beta = i == 3});
+    }
+}
+
+static void f16_vectors(void **state) {
+    (void)state;
+    struct values a = values_make(CLS_F16, 300 * 40, 1), x = values_make(CLS_F16, 300, 2),
+                  y = values_make(CLS_F16, 40, 3);
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    config.transpose_a = 1;
+    OK(cls_gemv(cls_matrix_of(a.buffer, CLS_F16, 300, 40), cls_vector_of(x.buffer, CLS_F16, 300),
+                cls_vector_of(y.buffer, CLS_F16, 40), &config, NULL));
+    for (size_t i = 0; i < 40; i++) {
+        y.x[i] = 0;
+        for (size_t l = 0; l < 300; l++)
+            y.x[i] += a.x[l * 40 + i] * x.x[l];
+    }
+    check_values("gemv", &y, 0x1p-10);
+    values_free(&a);
+    values_free(&x);
+    values_free(&y);
+}
+
+static void types_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    struct values v = values_make(CLS_F32, 3 * 64, 1);
+    static const cls_dtype types[][3] = {{CLS_F32, CLS_F32, CLS_F16},
+                                         {CLS_F16, CLS_BF16, CLS_F32},
+                                         {CLS_F16, CLS_F16, CLS_BF16},
+                                         {CLS_F16, CLS_F16, CLS_F64},
+                                         {CLS_I32, CLS_I32, CLS_I32}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        EXPECT(CLS_ERROR_TYPE_MISMATCH,
+               cls_gemm(cls_matrix_of(v.buffer, types[i][0], 4, 4),
+                        cls_matrix_at(v.buffer, types[i][1], 32, 4, 4),
+                        cls_matrix_at(v.buffer, types[i][2], 64, 4, 4), NULL, NULL));
+    EXPECT(CLS_ERROR_TYPE_MISMATCH, cls_scal(2, cls_vector_of(v.buffer, CLS_F16, 4), NULL));
+    values_free(&v);
 }
 
 /* --- numbers of f32 that are hard to split or to add --- */
@@ -220,7 +300,7 @@ static double special(unsigned operand, size_t row, size_t column) {
 
 static void hard_numbers(double (*value)(unsigned, size_t, size_t)) {
     static const cls_gemm_math both[] = {CLS_GEMM_F32, CLS_GEMM_PEDANTIC};
-    NEED_BLAS(CLS_F32);
+    NEED_PRODUCTS(CLS_F32);
     for (int i = 0; i < 2; i++)
         for (int t = 0; t < 4; t += 3)
             check(&(struct product){.type = CLS_F32,
@@ -268,11 +348,14 @@ static void unknown_math_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f32_products),       cmocka_unit_test(tf32_products),
-        cmocka_unit_test(pedantic_products),  cmocka_unit_test(f64_products),
-        cmocka_unit_test(full_fractions),     cmocka_unit_test(sums_that_cancel),
-        cmocka_unit_test(tiny_numbers),       cmocka_unit_test(huge_numbers),
-        cmocka_unit_test(infinities_and_nan), cmocka_unit_test(unknown_math_is_refused),
+        cmocka_unit_test(f32_products),         cmocka_unit_test(tf32_products),
+        cmocka_unit_test(pedantic_products),    cmocka_unit_test(f64_products),
+        cmocka_unit_test(full_fractions),       cmocka_unit_test(sums_that_cancel),
+        cmocka_unit_test(tiny_numbers),         cmocka_unit_test(huge_numbers),
+        cmocka_unit_test(infinities_and_nan),   cmocka_unit_test(unknown_math_is_refused),
+        cmocka_unit_test(f16_products),         cmocka_unit_test(bf16_products),
+        cmocka_unit_test(bf16_products_in_f32), cmocka_unit_test(small_f16_products),
+        cmocka_unit_test(f16_vectors),          cmocka_unit_test(types_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests_name("products", tests, NULL, NULL);
 }

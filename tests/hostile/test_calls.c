@@ -117,11 +117,14 @@ static bool is_early(cls_status got, const struct bad *a, const struct bad *b) {
     return rank_of(got) > rank_of(a->status) || (b && rank_of(got) > rank_of(b->status));
 }
 
+/* Whether all that a call has are vectors. */
 static bool needs_blas(const struct call_row *row) {
-    for (unsigned i = 0; i < row->n_args; i++)
-        if (!strcmp(row->args[i].kind, "matrix") || !strcmp(row->args[i].kind, "vector"))
-            return true;
-    return !strcmp(row->name, "cls_blas_warmup") || !strcmp(row->name, "cls_host_gemm");
+    bool vectors = false, matrices = false;
+    for (unsigned i = 0; i < row->n_args; i++) {
+        vectors = vectors || !strcmp(row->args[i].kind, "vector");
+        matrices = matrices || !strcmp(row->args[i].kind, "matrix");
+    }
+    return vectors && !matrices;
 }
 
 /* Which of several complaints of one kind comes first is nowhere promised. */

@@ -294,7 +294,7 @@ int main(void) {
         TEST(a_call_refused_at_once_changes_nothing),
         TEST(blocking_forms_refuse_in_host_functions),
     };
-    setenv("CLSTREAM_OP_SHAPE", "vectors", 1); /* on CPUs too, products are CLBlast's */
+    setenv("CLSTREAM_GEMM", "clblast", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

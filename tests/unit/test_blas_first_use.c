@@ -215,7 +215,7 @@ int main(void) {
         cmocka_unit_test(the_first_call_of_several_streams_runs_alone),
         cmocka_unit_test(a_first_call_that_fails_is_made_again),
     };
-    setenv("CLSTREAM_OP_SHAPE", "vectors", 1); /* on CPUs too, products are CLBlast's */
+    setenv("CLSTREAM_GEMM", "clblast", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/product_way.h"
+
+#include "base/setting.h"
+#include "ops/blocks.h"
+#include "ops/panels.h"
+#include "ops/tiles.h"
+
+enum allowed { ALL, NO_UNITS, ONLY_CLBLAST };
+
+static enum allowed allowed(void) {
+    static const struct setting setting = {
+        "CLSTREAM_GEMM", {{"pedantic", NO_UNITS}, {"clblast", ONLY_CLBLAST}}, ALL};
+    static _Atomic int known = -1;
+    return (enum allowed)setting_read(&setting, &known);
+}
+
+struct product_way product_way(const struct blas_work *work) {
+    const bool narrow = blas_is_narrow(work->op.views[0].dtype);
+    const bool f32 = work->op.views[0].dtype == CLS_F32;
+    if (allowed() == ONLY_CLBLAST && !narrow)
+        return (struct product_way){CLS_GEMM_WAY_CLBLAST, "CLSTREAM_GEMM says so"};
+    if (panels_suit(work->op.device))
+        return (struct product_way){CLS_GEMM_WAY_PANELS, "the device is a CPU"};
+    if (tiles_suit(work) && (!f32 || allowed() == ALL))
+        return (struct product_way){
+            CLS_GEMM_WAY_TILES, "the product is large, and a probe of the device's matrix units "
+                                "found right values"};
+    if (narrow)
+        return (struct product_way){CLS_GEMM_WAY_BLOCKS, "the elements have 16 bits"};
+    if (!blas_available())
+        return (struct product_way){CLS_GEMM_WAY_BLOCKS, "this library was built without CLBlast"};
+    if (blocks_suit(work))
+        return (struct product_way){CLS_GEMM_WAY_BLOCKS,
+                                    "the product takes less time than a call of CLBlast"};
+    return (struct product_way){CLS_GEMM_WAY_CLBLAST,
+                                tiles_suit(work) ? "CLSTREAM_GEMM rules matrix units out"
+                                                 : "the library has nothing faster for it"};
+}
+
+/* Of a matrix by a vector: that of op(a) by a matrix of one column. */
+static void see_product(struct blas_call *x) {
+    if (x->routine != BLAS_GEMV)
+        return;
+    const size_t rows = x->a_transposed ? x->n : x->m;
+    x->k = x->a_transposed ? x->m : x->n;
+    x->m = rows;
+    x->n = 1;
+}
+
+static cls_status submit_clblast(struct blas_work *work) {
+    const struct blas_call *x = &work->call;
+    const bool vector = x->routine == BLAS_GEMV;
+    const size_t rows = vector && x->a_transposed ? x->n : x->m, columns = vector ? 1 : x->n;
+    cls_status status = blas_submit(work);
+    return status || epilogue_is_none(&work->epilogue) ? status
+                                                       : blas_scale(work, rows, columns, 1);
+}
+
+cls_status product_submit(struct blas_work *work, cls_gemm_way way) {
+    if (way == CLS_GEMM_WAY_CLBLAST)
+        return submit_clblast(work);
+    see_product(&work->call);
+    if (way == CLS_GEMM_WAY_PANELS)
+        return panels_submit(work);
+    return way == CLS_GEMM_WAY_TILES ? tiles_submit(work) : blocks_submit(work);
+}
