@@ -15,6 +15,7 @@ with the status and the detail of the C library. Its guide and headers say what 
 Python array API names behave as it says.
 """
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import functions as _functions
 from .arrays import OPS, Array, empty, full, to_device
@@ -111,3 +112,8 @@ _define(_functions.BINARY, _of_two, "{name}(a, b) of the Python array API, eleme
 _define(OPS["unary"], _c_unary, "The unary operation '{name}' of the C library.")
 _define(OPS["unary_param"], _c_unary_param, "The unary operation '{name}' of the C library, which has a parameter.")
 _define(OPS["binary"], _c_binary, "The binary operation '{name}' of the C library.")
+
+if _TYPE_CHECKING:  # the names that _define makes are not in the text, where type checkers look
+    from typing import Any
+
+    def __getattr__(name: str) -> Any: ...

@@ -52,6 +52,7 @@ installed() {
     PYTHONPATH='' "$python" -c "import site; site.addsitedir('$work/site'); import clstream; print(clstream.__file__)" \
         >"$work/where" 2>&1 || cat "$work/where"
     grep -q "^$folder/" "$work/where" || echo "imported from $(cat "$work/where")"
+    [ -e "$folder/clstream/py.typed" ] || echo "no py.typed, by which type checkers read the package"
 }
 if "$python" -m pip --version >/dev/null 2>&1; then
     cp -r "$srcdir/python" "$work/source"
