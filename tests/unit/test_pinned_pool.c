@@ -252,6 +252,81 @@ static void test_memory_of_pending_copies_is_not_given_out(void **state) {
     assert_int_equal(cls_stream_destroy(stream), CLS_SUCCESS);
 }
 
+/* A launch of a graph uses the memory as a copy does. */
+static void test_memory_of_a_graph_launch_is_not_given_out(void **state) {
+    struct pending pending = {.memory = take(context, MIB)};
+    const uint32_t seven = 7;
+    cls_buffer buffer;
+    cls_stream stream;
+    cls_timeline timeline;
+    cls_graph graph;
+    cls_graph_exec exec;
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(cls_stream_create(context, NULL, &stream), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_create(context, MIB, &buffer), CLS_SUCCESS);
+    assert_int_equal(cls_fill(buffer, 0, MIB, &seven, sizeof seven, stream), CLS_SUCCESS);
+    assert_int_equal(cls_timeline_create(NULL, &timeline), CLS_SUCCESS);
+    assert_int_equal(cls_stream_begin_capture(stream, "copy"), CLS_SUCCESS);
+    assert_int_equal(cls_copy_d2h_async(pending.memory, buffer, 0, MIB, stream), CLS_SUCCESS);
+    assert_int_equal(cls_stream_end_capture(stream, &graph), CLS_SUCCESS);
+    assert_int_equal(cls_graph_instantiate(graph, NULL, &exec), CLS_SUCCESS);
+    assert_int_equal(cls_stream_wait_timeline(stream, timeline, 1), CLS_SUCCESS);
+    assert_int_equal(cls_graph_launch_async(exec, stream), CLS_SUCCESS);
+    assert_int_equal(pthread_create(&thread, NULL, free_it, &pending), 0);
+    while (host_is_pinned(pending.memory, 1)) /* until the free has begun */
+        sched_yield();
+    char *meanwhile = take(context, MIB);
+    assert_ptr_not_equal(meanwhile, pending.memory);
+    memset(meanwhile, 1, MIB);
+    assert_false(pending.freed);
+    assert_int_equal(cls_timeline_signal(timeline, 1), CLS_SUCCESS);
+    pthread_join(thread, NULL);
+    assert_int_equal(cls_stream_synchronize(stream), CLS_SUCCESS);
+    assert_int_equal(meanwhile[MIB - 1], 1);
+    give(meanwhile);
+    assert_int_equal(cls_graph_exec_destroy(exec), CLS_SUCCESS);
+    assert_int_equal(cls_graph_destroy(graph), CLS_SUCCESS);
+    assert_int_equal(cls_timeline_destroy(timeline), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_destroy(buffer), CLS_SUCCESS);
+    assert_int_equal(cls_stream_destroy(stream), CLS_SUCCESS);
+}
+
+static void free_in_code(void *arg) {
+    struct pending *pending = arg;
+    pending->freed = !cls_host_free(pending->memory);
+}
+
+/* A free in a host function waits on a thread of its own, behind work that is pending then. */
+static void test_memory_that_a_host_function_frees_stays_until_its_copies_end(void **state) {
+    struct pending pending = {.memory = take(context, MIB)};
+    cls_buffer buffer;
+    cls_stream stream, other;
+    cls_timeline timeline;
+    (void)state;
+    assert_int_equal(cls_stream_create(context, NULL, &stream), CLS_SUCCESS);
+    assert_int_equal(cls_stream_create(context, NULL, &other), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_create(context, MIB, &buffer), CLS_SUCCESS);
+    assert_int_equal(cls_timeline_create(NULL, &timeline), CLS_SUCCESS);
+    assert_int_equal(cls_stream_wait_timeline(other, timeline, 1), CLS_SUCCESS);
+    assert_int_equal(cls_copy_d2h_async(pending.memory, buffer, 0, MIB, other), CLS_SUCCESS);
+    assert_int_equal(cls_stream_launch_host_async(stream, free_in_code, &pending), CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(stream), CLS_SUCCESS);
+    assert_true(pending.freed); /* taken, and to be done once the copy is over */
+    char *meanwhile = take(context, MIB);
+    assert_ptr_not_equal(meanwhile, pending.memory);
+    assert_int_equal(cls_host_trim(context, 0), CLS_SUCCESS);
+    assert_int_equal(n_live, 2);
+    assert_int_equal(cls_timeline_signal(timeline, 1), CLS_SUCCESS);
+    while (n_live > 1) /* until it was given back, and trimmed */
+        assert_int_equal(cls_host_trim(context, 0), CLS_SUCCESS);
+    give(meanwhile);
+    assert_int_equal(cls_timeline_destroy(timeline), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_destroy(buffer), CLS_SUCCESS);
+    assert_int_equal(cls_stream_destroy(other), CLS_SUCCESS);
+    assert_int_equal(cls_stream_destroy(stream), CLS_SUCCESS);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -264,6 +339,8 @@ int main(void) {
         TEST(test_memory_that_was_a_buffer_is_not_kept),
         TEST(test_the_driver_is_out_of_memory),
         TEST(test_memory_of_pending_copies_is_not_given_out),
+        TEST(test_memory_of_a_graph_launch_is_not_given_out),
+        TEST(test_memory_that_a_host_function_frees_stays_until_its_copies_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
