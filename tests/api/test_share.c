@@ -392,32 +392,22 @@ static void test_bad_arguments(void **state) {
 /* --- nothing is left --- */
 
 /* Mappings of shareable memory. */
-static unsigned count_mappings(void) {
-    char line[512];
-    unsigned n = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    if (!maps)
-        return 0;
-    while (fgets(line, sizeof line, maps))
-        n += strstr(line, "memfd:clstream") != NULL;
-    fclose(maps);
-    return n;
-}
-
 /* A driver may give up memory later, on a thread of its own. */
 static void expect_counts(unsigned descriptors, unsigned mappings) {
     for (unsigned i = 0; i < 2000; i++) {
-        if (rig_count_descriptors() == descriptors && count_mappings() == mappings)
+        if (rig_count_descriptors() == descriptors && rig_count_mappings() == mappings)
             return;
         nap_ms(1);
     }
     assert_int_equal(rig_count_descriptors(), descriptors);
-    assert_int_equal(count_mappings(), mappings);
+    assert_int_equal(rig_count_mappings(), mappings);
 }
 
 static void test_descriptors_and_mappings_go_with_the_memory(void **state) {
-    const unsigned descriptors = rig_count_descriptors(), mappings = count_mappings();
-    (void)state;
+    teardown(state);
+    assert_true(rig_await_memory_gone()); /* that of the tests before */
+    setup(state);
+    const unsigned descriptors = rig_count_descriptors(), mappings = rig_count_mappings();
     for (unsigned round = 0; round < 20; round++) {
         cls_buffer buffers[10], opened[10];
         for (unsigned i = 0; i < 10; i++) {
@@ -425,7 +415,7 @@ static void test_descriptors_and_mappings_go_with_the_memory(void **state) {
             OK(cls_buffer_open(w.other, buffers[i], &opened[i]));
             OK(cls_copy_d2d_async(opened[i], 0, w.near, 0, BYTES, w.there));
         }
-        assert_int_equal(count_mappings(), mappings ? mappings + 10 : 0);
+        assert_int_equal(rig_count_mappings(), mappings ? mappings + 10 : 0);
         for (unsigned i = 0; i < 10; i++) {
             OK(cls_buffer_destroy(buffers[i]));
             OK(cls_buffer_destroy(opened[i]));
@@ -439,7 +429,7 @@ static void test_a_process_without_descriptors_is_told(void **state) {
     struct rlimit limit, none;
     cls_buffer more = NULL;
     (void)state;
-    const unsigned mappings = count_mappings();
+    const unsigned mappings = rig_count_mappings();
     if (!mappings)
         SKIP_BECAUSE("the shareable memory of this device is no memory of the process");
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -450,7 +440,7 @@ static void test_a_process_without_descriptors_is_told(void **state) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     EXPECT(CLS_ERROR_LIMIT, status);
     assert_null(more);
-    assert_int_equal(count_mappings(), mappings);
+    assert_int_equal(rig_count_mappings(), mappings);
     OK(cls_buffer_create_shareable(rig.context, BYTES, &more));
     OK(cls_buffer_destroy(more));
 }

@@ -409,9 +409,11 @@ static void test_captured_copies_between_contexts_are_rebound(void **state) {
 static void test_a_block_has_one_descriptor(void **state) {
     enum { N = 100 };
     cls_buffer near[N], far[N];
-    (void)state;
     if (found.kind != CLS_SHARE_HOST_MEMORY)
         SKIP_BECAUSE("the shareable memory of this device is no memory of the process");
+    teardown(state);
+    assert_true(rig_await_memory_gone()); /* that of the tests before */
+    setup(state);
     const unsigned before = rig_count_descriptors();
     for (unsigned i = 0; i < N; i++) {
         near[i] = take_from(w.pool, w.here, 4 * KIB);

@@ -302,9 +302,12 @@ static void check_forked(const struct call_row *row, bool with_default) {
     const int got = forked_answer(row, values);
     const bool may_be_bad = row->not_tried || with_default;
     const bool right =
-        row->is_pure ? got == CLS_SUCCESS
-                     : got == CLS_ERROR_FORKED || (may_be_bad && (got == CLS_ERROR_INVALID_VALUE ||
-                                                                  got == CLS_ERROR_INVALID_STATE));
+        row->is_pure
+            ? got == CLS_SUCCESS
+            : got == CLS_ERROR_FORKED ||
+                  (got == CLS_ERROR_UNSUPPORTED && needs_blas(row) && !cls_blas_available()) ||
+                  (may_be_bad &&
+                   (got == CLS_ERROR_INVALID_VALUE || got == CLS_ERROR_INVALID_STATE));
     if (!right && complaints++ < SHOWN)
         print_error("%s in a forked child %s\n", row->name,
                     got == FORKED_LOCKED  ? "takes a lock"

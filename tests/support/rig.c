@@ -286,6 +286,44 @@ void rig_need_resident_memory(void) {
 #endif
 }
 
+static const char shared_memory[] = "memfd:clstream";
+
+unsigned rig_count_mappings(void) {
+    char line[512];
+    unsigned n = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    if (!maps)
+        return 0;
+    while (fgets(line, sizeof line, maps))
+        n += strstr(line, shared_memory) != NULL;
+    fclose(maps);
+    return n;
+}
+
+static bool has_shared_descriptor(void) {
+    const struct dirent *item;
+    bool has = false;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && !has && (item = readdir(folder)) != NULL) {
+        char target[256] = "";
+        has = readlinkat(dirfd(folder), item->d_name, target, sizeof target - 1) > 0 &&
+              strstr(target, shared_memory);
+    }
+    if (folder)
+        closedir(folder);
+    return has;
+}
+
+bool rig_await_memory_gone(void) {
+    bool gone = false;
+    for (int i = 0; i < 10000 && !gone; i++) {
+        gone = !rig_count_mappings() && !has_shared_descriptor();
+        if (!gone)
+            nap_ms(1);
+    }
+    return gone;
+}
+
 /* --- objects --- */
 
 cls_stream rig_stream(void) {

@@ -61,6 +61,13 @@ unsigned rig_count_descriptors(void);
 long rig_resident_pages(void);
 void rig_need_resident_memory(void);
 
+/* Mappings of shareable host memory. */
+unsigned rig_count_mappings(void);
+
+/* Waits until the process has no shareable host memory, open or mapped: a driver may give up memory after the call that
+ * does, on a thread of its own. False: some is left after ten seconds. */
+bool rig_await_memory_gone(void);
+
 /* --- streams, cells, and work of known effect --- */
 
 cls_stream rig_stream(void);
