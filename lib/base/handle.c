@@ -180,8 +180,16 @@ bool object_try_retain(struct object *object) {
     return true;
 }
 
+static uint32_t next_generation(uint32_t generation) {
+    uint32_t next = (generation + 1) & GENERATION_MASK;
+    return next ? next : 1;
+}
+
+/* Without a reference. A handle that nobody has ended names no later object either. */
 static void recycle(struct object *object) {
     struct object_pool *pool = object->pool;
+    if (generation_of(atomic_load(&object->state)) == object->generation)
+        atomic_store(&object->state, (uint64_t)next_generation(object->generation) << 32);
     free(object->life);
     pthread_mutex_lock(&pool->lock);
     object->next_free = pool->free_list;
@@ -227,11 +235,6 @@ bool object_destroy(struct object_pool *pool, const void *handle) {
 }
 
 /* --- several lives --- */
-
-static uint32_t next_generation(uint32_t generation) {
-    uint32_t next = (generation + 1) & GENERATION_MASK;
-    return next ? next : 1;
-}
 
 uint32_t object_generation_of(const void *handle) {
     return (uint32_t)((uintptr_t)handle >> GENERATION_SHIFT);

@@ -210,6 +210,24 @@ static void test_freeing_memory_of_an_ended_capture(void **state) {
 }
 
 /* Whose launches are not ordered with those of this capture's graph. */
+/* Whose place the next capture takes. */
+static void test_freeing_memory_of_the_capture_before(void **state) {
+    cls_stream third = rig_stream(), fourth = rig_stream();
+    cls_buffer memory;
+    cls_graph graph;
+    (void)state;
+    OK(cls_stream_begin_capture(third, "third"));
+    OK(cls_malloc_async(third, 4096, &memory));
+    OK(cls_stream_end_capture(third, &graph));
+    OK(cls_stream_begin_capture(fourth, "fourth"));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_free_async(memory, fourth));
+    OK(cls_stream_reset(fourth));
+    OK(cls_free_async(memory, beside));
+    OK(cls_graph_destroy(graph));
+    OK(cls_stream_destroy(third));
+    OK(cls_stream_destroy(fourth));
+}
+
 static void test_freeing_memory_of_another_capture(void **state) {
     (void)state;
     cls_stream third = rig_stream();
@@ -558,6 +576,7 @@ int main(void) {
         TEST(freeing_memory_from_outside),
         TEST(freeing_a_buffer_from_outside),
         TEST(freeing_memory_of_an_ended_capture),
+        TEST(freeing_memory_of_the_capture_before),
         TEST(freeing_memory_of_another_capture),
         TEST(freeing_all_memory),
         TEST(memory_whose_cl_mem_was_asked_for_is_freed),

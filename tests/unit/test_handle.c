@@ -67,6 +67,19 @@ static void recycled_slot_does_not_revive_old_handles(void **state) {
     }
 }
 
+/* The library's own objects end with their last reference. */
+static void a_handle_that_nobody_ends_names_no_later_object(void **state) {
+    (void)state;
+    struct thing *thing = object_create(&things);
+    const void *first = object_handle(&thing->object);
+    object_release(&thing->object);
+    assert_null(object_acquire(&things, first));
+    thing = object_create(&things);
+    assert_ptr_not_equal(object_handle(&thing->object), first);
+    assert_null(object_acquire(&things, first));
+    assert_true(object_destroy(&things, object_handle(&thing->object)));
+}
+
 static void foreign_and_garbage_handles_are_refused(void **state) {
     (void)state;
     struct thing *thing = object_create(&things);
@@ -307,6 +320,7 @@ int main(void) {
         cmocka_unit_test(handle_finds_its_object),
         cmocka_unit_test(destroyed_handle_is_stale_at_once),
         cmocka_unit_test(recycled_slot_does_not_revive_old_handles),
+        cmocka_unit_test(a_handle_that_nobody_ends_names_no_later_object),
         cmocka_unit_test(foreign_and_garbage_handles_are_refused),
         cmocka_unit_test(detail_tells_what_is_wrong),
         cmocka_unit_test(many_objects_have_places_of_their_own),
