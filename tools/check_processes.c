@@ -20,7 +20,7 @@ enum {
     THREADS = 8,
     THREAD_ROUNDS = 100,
     WEB = 64,
-    WEB_ROUNDS = 40,
+    WEB_ROUNDS = 300,
     CELLS = 256,
     AT_WORK = 50,
     ROUNDS = 60000,
