@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* A format by the bits of its fraction and the bias of its exponent, whose largest value is twice that, and one more. */
-struct format {
+struct narrow_format {
     int fraction;
     int bias;
 };
@@ -18,7 +18,7 @@ static uint64_t shift_to_nearest(uint64_t value, int by) {
 }
 
 /* Integer code, which no rounding mode of the caller's thread changes. */
-static uint16_t narrow(struct format to, double value) {
+static uint16_t narrow_to(struct narrow_format to, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     const uint64_t sign = bits >> 63 << 15, fraction = bits & ((UINT64_C(1) << FRACTION) - 1);
@@ -35,6 +35,6 @@ static uint16_t narrow(struct format to, double value) {
     return (uint16_t)(sign | (size < infinity ? size : infinity));
 }
 
-uint16_t narrow_f16(double value) { return narrow((struct format){10, 15}, value); }
+uint16_t narrow_f16(double value) { return narrow_to((struct narrow_format){10, 15}, value); }
 
-uint16_t narrow_bf16(double value) { return narrow((struct format){7, 127}, value); }
+uint16_t narrow_bf16(double value) { return narrow_to((struct narrow_format){7, 127}, value); }

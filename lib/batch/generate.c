@@ -116,7 +116,8 @@ static void put_vector_type(const struct writer *writer, cls_dtype dtype) {
 }
 
 /* Constants and scalars are kept as in memory: the way from there is one of vectors. */
-static void put_name(const struct writer *writer, uint32_t node, const char *name, unsigned i) {
+static void put_value_name(const struct writer *writer, uint32_t node, const char *name,
+                           unsigned i) {
     const struct batch_node *at = &writer->nodes[node];
     if (type_is_narrow(type_row(at->dtype))) {
         text_printf(writer->text, "UNPACK(%s, (V(%s))%s%u)", opencl(at->dtype),
@@ -135,9 +136,9 @@ static void put_operand(const struct writer *writer, uint32_t node) {
     if (contains(&region->maps, node))
         text_printf(writer->text, "v%u", index_in(&region->maps, node));
     else if (at->kind == NODE_CONSTANT)
-        put_name(writer, node, "c", index_in(&region->constants, node));
+        put_value_name(writer, node, "c", index_in(&region->constants, node));
     else if (at->scalar)
-        put_name(writer, node, "s", index_in(&region->inputs, node));
+        put_value_name(writer, node, "s", index_in(&region->inputs, node));
     else
         text_printf(writer->text, "a%u", index_in(&region->inputs, node));
 }

@@ -47,7 +47,7 @@ struct depth {
     int braces, parens; /* parentheses count outside of braces */
 };
 
-struct reading {
+struct kernel_reading {
     const char *at;
     struct word *table;
     struct item *items;
@@ -75,7 +75,7 @@ static bool is_one_of(const struct word *word, const char *const *list) {
     return *list != NULL;
 }
 
-static struct word *add_word(struct reading *reading, const char *text, size_t length) {
+static struct word *add_word(struct kernel_reading *reading, const char *text, size_t length) {
     char copy[LONGEST_WORD];
     struct word *word = calloc(1, sizeof *word);
     if (!word)
@@ -96,7 +96,7 @@ static struct word *add_word(struct reading *reading, const char *text, size_t l
 }
 
 /* The word at the reading's place, which moves behind it; NULL without memory. */
-static struct word *read_word(struct reading *reading) {
+static struct word *read_word(struct kernel_reading *reading) {
     const char *text = reading->at;
     while (begins_word(*reading->at) || is_digit(*reading->at))
         reading->at++;
@@ -109,21 +109,21 @@ static struct word *read_word(struct reading *reading) {
     return word;
 }
 
-static void note(struct reading *reading, struct item *item, struct word *word) {
+static void see_word(struct kernel_reading *reading, struct item *item, struct word *word) {
     if (word && ARRAY_ROOM(item->words, item->n_words, item->words_room, 16))
         item->words[item->n_words++] = word;
     else
         reading->failed = true;
 }
 
-static void note_name(struct reading *reading, struct item *item, struct word *word) {
+static void note_name(struct kernel_reading *reading, struct item *item, struct word *word) {
     if (ARRAY_ROOM(item->names, item->n_names, item->names_room, 2))
         item->names[item->n_names++] = word;
     else
         reading->failed = true;
 }
 
-static void keep_item(struct reading *reading, struct item item) {
+static void keep_item(struct kernel_reading *reading, struct item item) {
     if (ARRAY_ROOM(reading->items, reading->n_items, reading->items_room, 32)) {
         reading->items[reading->n_items++] = item;
         return;
@@ -136,14 +136,14 @@ static void keep_item(struct reading *reading, struct item item) {
 /* --- what is no code --- */
 
 /* A string or a character ends with its line at the latest: an apostrophe may stand in text that no branch has. */
-static void skip_quoted(struct reading *reading) {
+static void skip_quoted(struct kernel_reading *reading) {
     const char quote = *reading->at++;
     while (*reading->at && *reading->at != '\n' && *reading->at != quote)
         reading->at += *reading->at == '\\' && reading->at[1] && reading->at[1] != '\n' ? 2 : 1;
     reading->at += *reading->at == quote;
 }
 
-static void skip_comment(struct reading *reading) {
+static void skip_comment(struct kernel_reading *reading) {
     const char *end =
         reading->at[1] == '/' ? strchr(reading->at, '\n') : strstr(reading->at + 2, "*/");
     if (end)
@@ -152,13 +152,13 @@ static void skip_comment(struct reading *reading) {
         reading->at += strlen(reading->at);
 }
 
-static void skip_number(struct reading *reading) {
+static void skip_number(struct kernel_reading *reading) {
     while (begins_word(*reading->at) || is_digit(*reading->at) || *reading->at == '.')
         reading->at++;
 }
 
 /* Skips what stands for a blank, or for nothing that matters here; false at anything else. */
-static bool skip(struct reading *reading) {
+static bool skip(struct kernel_reading *reading) {
     const char c = reading->at[0], next = c ? reading->at[1] : '\0';
     if (c == '/' && (next == '/' || next == '*'))
         skip_comment(reading);
@@ -174,14 +174,14 @@ static bool skip(struct reading *reading) {
 /* --- directives --- */
 
 /* The text of a macro, to the end of its line. */
-static void read_macro_text(struct reading *reading, struct item *macro) {
+static void read_macro_text(struct kernel_reading *reading, struct item *macro) {
     struct word *name = macro->names[0];
     int braces = 0;
     while (*reading->at && *reading->at != '\n' && !reading->failed) {
         if (skip(reading))
             continue;
         if (begins_word(*reading->at)) {
-            note(reading, macro, read_word(reading));
+            see_word(reading, macro, read_word(reading));
             continue;
         }
         const char c = *reading->at++;
@@ -193,7 +193,7 @@ static void read_macro_text(struct reading *reading, struct item *macro) {
     reading->failed |= braces != 0;
 }
 
-static void read_macro(struct reading *reading) {
+static void read_macro(struct kernel_reading *reading) {
     struct item macro = {.kind = MACRO};
     reading->at += strspn(reading->at, " \t");
     if (!begins_word(*reading->at)) {
@@ -216,7 +216,7 @@ static bool same_depth(struct depth a, struct depth b) {
     return a.braces == b.braces && a.parens == b.parens;
 }
 
-static void read_condition(struct reading *reading, bool begins, bool ends) {
+static void read_condition(struct kernel_reading *reading, bool begins, bool ends) {
     if (begins && reading->n_conditions < MOST_CONDITIONS)
         reading->conditions[reading->n_conditions++] = reading->depth;
     else if (begins || !reading->n_conditions ||
@@ -231,7 +231,7 @@ static bool begins_with(const char *at, const char *word) {
     return !strncmp(at, word, length) && !begins_word(at[length]) && !is_digit(at[length]);
 }
 
-static void read_directive(struct reading *reading) {
+static void read_directive(struct kernel_reading *reading) {
     const char *at = reading->at + 1 + strspn(reading->at + 1, " \t");
     reading->at = at;
     if (begins_with(at, "define")) {
@@ -251,7 +251,7 @@ static void read_directive(struct reading *reading) {
 
 /* --- items --- */
 
-static void end_item(struct reading *reading) {
+static void end_item(struct kernel_reading *reading) {
     struct item *item = &reading->item;
     if (reading->n_conditions > reading->began_in)
         return; /* another branch may go on */
@@ -265,7 +265,7 @@ static void end_item(struct reading *reading) {
 }
 
 /* A parenthesis outside of others: behind the name of a function, mostly. */
-static void open_parameters(struct reading *reading) {
+static void open_parameters(struct kernel_reading *reading) {
     static const char *const no_names[] = {"__attribute__", "__attribute", NULL};
     static const char *const types[] = {"void",   "char", "uchar", "short", "ushort",
                                         "int",    "uint", "long",  "ulong", "float",
@@ -281,7 +281,7 @@ static void open_parameters(struct reading *reading) {
         reading->item.veiled = true;
 }
 
-static void open_brace(struct reading *reading) {
+static void open_brace(struct kernel_reading *reading) {
     reading->failed |= reading->depth.parens != 0;
     if (reading->depth.braces++ || reading->has_body || !reading->has_params || reading->has_value)
         return;
@@ -289,13 +289,13 @@ static void open_brace(struct reading *reading) {
     reading->item.n_head = reading->item.n_words;
 }
 
-static void close_brace(struct reading *reading) {
+static void close_brace(struct kernel_reading *reading) {
     reading->failed |= --reading->depth.braces < 0;
     if (!reading->depth.braces && reading->has_body)
         end_item(reading);
 }
 
-static void read_sign(struct reading *reading) {
+static void read_sign(struct kernel_reading *reading) {
     const char c = *reading->at++;
     const bool outside = !reading->depth.braces;
     if (c == '{') {
@@ -315,15 +315,15 @@ static void read_sign(struct reading *reading) {
     reading->before = NULL;
 }
 
-static void read_code_word(struct reading *reading) {
+static void read_code_word(struct kernel_reading *reading) {
     struct word *word = read_word(reading);
     if (!reading->item.n_words)
         reading->began_in = reading->n_conditions;
-    note(reading, &reading->item, word);
+    see_word(reading, &reading->item, word);
     reading->before = !reading->depth.braces && !reading->depth.parens ? word : NULL;
 }
 
-static void read_source(struct reading *reading, const char *source) {
+static void read_source(struct kernel_reading *reading, const char *source) {
     bool begins_line = true;
     reading->at = source;
     while (*reading->at && !reading->failed) {
@@ -386,7 +386,7 @@ static bool is_named_unseen(const struct item *item) {
 }
 
 /* A step of the propagation; false: the item had nothing left to pass on. */
-static bool propagate(struct reading *reading, const struct item *item) {
+static bool propagate(struct kernel_reading *reading, const struct item *item) {
     bool moved = false;
     if (item->kind == MACRO && !item->names[0]->opens && opens(item, item->n_words))
         moved = item->names[0]->opens = true;
@@ -400,7 +400,7 @@ static bool propagate(struct reading *reading, const struct item *item) {
     return moved;
 }
 
-static void taint(struct reading *reading) {
+static void taint(struct kernel_reading *reading) {
     bool moved = true;
     while (moved && !reading->failed) {
         moved = false;
@@ -409,7 +409,7 @@ static void taint(struct reading *reading) {
     }
 }
 
-static void append_names(const struct reading *reading, struct text *names) {
+static void append_names(const struct kernel_reading *reading, struct text *names) {
     for (size_t i = 0; i < reading->n_items; i++) {
         const struct item *item = &reading->items[i];
         for (size_t k = 0; item->kind == FUNCTION && k < item->n_names; k++)
@@ -418,7 +418,7 @@ static void append_names(const struct reading *reading, struct text *names) {
     }
 }
 
-static void free_reading(struct reading *reading) {
+static void free_reading(struct kernel_reading *reading) {
     struct word *word, *next;
     for (size_t i = 0; i < reading->n_items; i++) {
         free(reading->items[i].words);
@@ -440,7 +440,7 @@ static bool has_substitutes(const char *source) {
 }
 
 void source_kernels_without_grid(const char *source, const char *options, struct text *names) {
-    struct reading reading = {0};
+    struct kernel_reading reading = {0};
     struct text whole = {0};
     if (!source_is_self_contained(source, options) || strpbrk(options, "\"'\\"))
         return;

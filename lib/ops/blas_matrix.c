@@ -110,8 +110,8 @@ static cls_status submit(struct blas_work *work, const cls_gemm_config *config, 
     return product_submit(work, product_way(work).way);
 }
 
-static cls_status explain(const struct blas_work *work, const struct product *product,
-                          cls_gemm_explanation *out) {
+static cls_status tell_way(const struct blas_work *work, const struct product *product,
+                           cls_gemm_explanation *out) {
     const bool is_none = !product->m || !product->n || !product->k || product->config.alpha == 0;
     const struct product_way way =
         is_none ? (struct product_way){CLS_GEMM_WAY_NONE, "there is no product of two elements"}
@@ -155,7 +155,7 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
     work.call.a = blas_operand(&work, 0, a->ld, a->stride);
     work.call.b = blas_operand(&work, 1, b->ld, b->stride);
     work.call.c = blas_operand(&work, 2, c->ld, c->stride);
-    status = told ? explain(&work, &product, told)
+    status = told ? tell_way(&work, &product, told)
                   : submit(&work, &product.config, product.m, product.n, product.k);
     return blas_end(&work, status, blocking);
 }

@@ -180,9 +180,9 @@ static void label_product(struct spec *spec, enum product_kernel which, const ch
              out == in ? "" : "_", out == in ? "" : out);
 }
 
-static struct spec *make_product(enum product_kernel which, enum product_variant variant,
-                                 const struct type_row *in, const struct type_row *out,
-                                 const struct epilogue *epilogue) {
+static struct spec *product_spec_new(enum product_kernel which, enum product_variant variant,
+                                     const struct type_row *in, const struct type_row *out,
+                                     const struct epilogue *epilogue) {
     const char *const activation = epilogue->activation ? epilogue->activation->name : "";
     const char *const own = products[which].variants[variant];
     const bool doubles = out->dtype == CLS_F64;
@@ -203,7 +203,7 @@ static struct spec *make_product(enum product_kernel which, enum product_variant
 }
 
 /* Of the types of products. */
-static unsigned index_of(cls_dtype dtype) {
+static unsigned product_type_index(cls_dtype dtype) {
     return dtype == CLS_F32 ? 0 : dtype == CLS_F64 ? 1 : dtype == CLS_F16 ? 2 : 3;
 }
 
@@ -214,11 +214,11 @@ cls_status spec_of_product(enum product_kernel which, enum product_variant varia
     static const struct epilogue none = {false, NULL};
     if (!products[which].ends)
         epilogue = &none;
-    slot *at = &slots[which][variant][index_of(in)][in == out][epilogue->has_bias]
+    slot *at = &slots[which][variant][product_type_index(in)][in == out][epilogue->has_bias]
                      [epilogue->activation ? 1 + op_row_index(epilogue->activation) : 0];
     const struct spec *known = atomic_load(at);
     if (!known) {
-        struct spec *spec = make_product(which, variant, type_row(in), type_row(out), epilogue);
+        struct spec *spec = product_spec_new(which, variant, type_row(in), type_row(out), epilogue);
         if (!spec)
             return CLS_ERROR_OUT_OF_MEMORY;
         known = publish(at, spec);

@@ -209,7 +209,6 @@ static void test_freeing_memory_of_an_ended_capture(void **state) {
     expect_no_free(memory);
 }
 
-/* Whose launches are not ordered with those of this capture's graph. */
 /* Whose place the next capture takes. */
 static void test_freeing_memory_of_the_capture_before(void **state) {
     cls_stream third = rig_stream(), fourth = rig_stream();
@@ -228,6 +227,7 @@ static void test_freeing_memory_of_the_capture_before(void **state) {
     OK(cls_stream_destroy(fourth));
 }
 
+/* Whose launches are not ordered with those of this capture's graph. */
 static void test_freeing_memory_of_another_capture(void **state) {
     (void)state;
     cls_stream third = rig_stream();
