@@ -70,6 +70,7 @@ static void go_on(const struct race_op *op) {
 static void visit(const struct race_op *op, uint64_t position, const struct race_clock *clock) {
     const struct race_visitor visitor = {.by = op->by,
                                          .position = position,
+                                         .behind = op->kind != RACE_COMMAND,
                                          .label = op->u.command.label,
                                          .clock = clock,
                                          .known = known_of(op)};

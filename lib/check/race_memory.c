@@ -55,7 +55,8 @@ static enum race_order order_of(void *context, const struct race_access *other) 
         return other->position <= access->position ? RACE_BEFORE : RACE_AFTER;
     if (has(visitor->clock, other) || (!visitor->late && has(visitor->known, other)))
         return RACE_BEFORE;
-    if (access->by && has(race_history_at(&other->by->history, other->position), access))
+    if (access->by && !visitor->behind &&
+        has(race_history_at(&other->by->history, other->position), access))
         return RACE_AFTER;
     return RACE_UNORDERED;
 }

@@ -151,6 +151,8 @@ struct race_visitor {
     const struct race_clock *clock; /* may be NULL */
     const struct race_clock *known; /* the host's clock; ignored if `late` */
     bool late; /* declared while the command runs: accesses recorded before may come after it */
+    bool
+        behind; /* behind the command of that position: what waits for that does not come after it */
     /* Of a graph's node; NULL of all else: */
     const struct race_node *nodes; /* the one at hand is that of `position`, counted from 1 */
     const bool *before;            /* of each node: the one at hand comes after it */

@@ -24,7 +24,7 @@ static cls_status small_calls(cls_buffer memory, cls_dtype dtype, cls_stream str
         status = cls_gemm_async(a, a, c, &two, stream);
     if (!status)
         status = cls_gemv_async(a, x, y, NULL, stream);
-    if (!blas_available())
+    if (!blas_available() || blas_is_narrow(dtype))
         return status;
     if (!status)
         status = cls_axpy_async(1, x, y, stream);

@@ -228,6 +228,7 @@ static void f16_vectors(void **state) {
             y.x[i] += a.x[l * 40 + i] * x.x[l];
     }
     check_values("gemv", &y, 0x1p-10);
+    OK(cls_blas_warmup(CLS_F16, 0, 0, 0, NULL));
     values_free(&a);
     values_free(&x);
     values_free(&y);

@@ -27,7 +27,7 @@ check "stages that were not quoted" "$(fails 2 'quote them' "$clstream" run -i i
 check "a bad --chunk" "$(fails 2 "'8Q' is no size" "$clstream" run -i in -o out --chunk 8Q relu)"
 check "a --chunk of nothing" "$(fails 2 'is no size' "$clstream" run -i in -o out --chunk 0 relu)"
 check "a bad --streams" "$(fails 2 'from 1 to 64' "$clstream" run -i in -o out --streams 65 relu)"
-check "a bad --dtype" "$(fails 2 "'f16' is no type" "$clstream" run -i in -o out --dtype f16 relu)"
+check "a bad --dtype" "$(fails 2 "'f8' is no type" "$clstream" run -i in -o out --dtype f8 relu)"
 check "gen: a bad --bytes" \
     "$(fails 2 'no whole number' "$clstream" gen -o "$work/out" --dtype f64 --bytes 12)"
 check "info: unexpected words" "$(fails 2 "unexpected 'all'" "$clstream" info all)"

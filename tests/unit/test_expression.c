@@ -87,7 +87,7 @@ static void says_what_is_wrong_and_where(void **state) {
         {"GELU", 0, 4, "unknown operation 'GELU'"},
         {"zzzzzzzz", 0, 8, "unknown operation 'zzzzzzzz'"},
         {"cast", 4, 1, "needs a type"},
-        {"cast f16", 5, 3, "'f16' is no type"},
+        {"cast f8", 5, 2, "'f8' is no type"},
         {"cast f32 f64", 9, 3, "takes no further argument"},
         {"gelu 1", 5, 1, "takes no argument"},
         {"scale", 5, 1, "needs a number"},
@@ -204,7 +204,7 @@ static void checks_types_and_constants(void **state) {
         size_t length;
         const char *part;
     } rows[] = {
-        {"gelu", CLS_U8, 0, 4, "'gelu' takes f32 or f64, and gets u8 here"},
+        {"gelu", CLS_U8, 0, 4, "'gelu' takes f32, f64, f16 or bf16, and gets u8 here"},
         {"cast i32 | relu | exp", CLS_F32, 18, 3, "gets i32"},
         {"where f32 1 0", CLS_F32, 0, 13, "'where' takes u8, i32 or i64"},
         {"add 256", CLS_U8, 4, 3, "256 is no u8"},

@@ -130,7 +130,7 @@ static void says_what_it_dislikes(void **state) {
         const char *part; /* of the reason */
     } rows[] = {
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "-endian"},
-        {"{'descr': '<f2', 'fortran_order': False, 'shape': (1,)}", "'<f2'"},
+        {"{'descr': '<i2', 'fortran_order': False, 'shape': (1,)}", "'<i2'"},
         {"{'descr': '|b1', 'fortran_order': False, 'shape': (1,)}", "'|b1'"},
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "'<c8'"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "'|O'"},
