@@ -92,6 +92,8 @@ class Standard(unittest.TestCase):
                     host = (host[0], host[1] % host[1].dtype.type(7))
                 with np.errstate(all="ignore"):
                     expected = reference(name)(*host)
+                if kind in "iu" and name in ("ceil", "floor", "round", "trunc"):  # a float64 before NumPy 2.1
+                    expected = expected.astype(host[0].dtype)
                 exact = kind != "f" or name in ("floor_divide", "remainder", "round", "trunc", "copysign", "nextafter")
                 result = getattr(cs, name)(*(cs.to_device(one) for one in host))
                 if kind == "f" and not exact:  # infinity and NaN as they are
