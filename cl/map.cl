@@ -171,7 +171,7 @@
 static R FN(op_cast)(T x) {
     const T size = fabs(x), tiny = (size + (T)FIRST_UNIT(OUT)) - (T)FIRST_UNIT(OUT);
     const M bits = GLUE(as_, M)(size);
-    const M near = (bits + (M)((1L << DROPPED(OUT) - 1) - 1) + (bits >> DROPPED(OUT) & (M)1)) &
+    const M near = (bits + (M)((1L << (DROPPED(OUT) - 1)) - 1) + (bits >> DROPPED(OUT) & (M)1)) &
                    (M)(-1L << DROPPED(OUT));
     const T value = size < (T)LEAST_NORMAL(OUT) ? tiny : AS_T(near);
     return CASTED(GLUE(CONVERT(float), _rte)(size < (T)INFINITY ? copysign(value, x) : x));

@@ -45,12 +45,24 @@ programs() {
             result == "INDEX" ? 1 : 4, is_float[t] ? " -DFLOATS" : "",
             opencl[t] out ~ /double/ ? " -DDOUBLES" : ""
     }
+    # Bare, and with all that may follow the sums.
+    function product(file, input, output, width, more) {
+        more = sprintf(" -DIN=%s -DTYPE=%s -DSUM=%s -DW=%d%s", input, output,
+            input == "double" ? "double -DDOUBLES" : "float", width, more)
+        print file more; print file more " -DBIAS -DOP=op_gelu -DUSES_gelu"
+    }
+    function products(file, width, more) {
+        product(file, "float", "float", width, more); product(file, "double", "double", width, more)
+        product(file, "half", "half", width, more); product(file, "bfloat16", "float", width, more)
+    }
     BEGIN {
         print "copy.cl -DTEAM=1"; print "copy.cl -DTEAM=32"
-        print "panels.cl -DTYPE=float -DW=8"; print "panels.cl -DTYPE=double -DDOUBLES -DW=8"
-        print "panels.cl -DTYPE=float -DW=16"; print "panels.cl -DTYPE=float -DW=4"
+        products("panels.cl", 8, ""); products("panels.cl", 16, ""); products("panels.cl", 4, "")
+        products("blocks.cl", 1, " -DSIDE=8 -DBLOCKS=1"); products("blocks.cl", 1, " -DSIDE=16 -DBLOCKS=2")
+        products("scale.cl", 1, "")
+        product("tiles.cl", "float", "float", 1, " -DPRODUCTS=3"); product("tiles.cl", "float", "float", 1, " -DPRODUCTS=1")
+        product("tiles.cl", "half", "half", 1, " -DPRODUCTS=1"); product("tiles.cl", "bfloat16", "float", 1, " -DPRODUCTS=1")
         print "product.cl -DTYPE=float"; print "product.cl -DTYPE=double -DDOUBLES"
-        print "scale.cl -DTYPE=float"; print "scale.cl -DTYPE=double -DDOUBLES"
     }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[8] == "FLOAT" }
     /^OP\(/ {
@@ -71,22 +83,27 @@ programs() {
     }' "$srcdir/lib/base/types.def" "$srcdir/lib/ops/ops.def"
 }
 
+# tiles.cl has instructions of NVIDIA's.
 lint() {
+    target=
+    [ "$1" != tiles.cl ] || target='-target nvptx64-nvidia-nvcl -Dasm=__asm__'
     programs | while read -r file options; do
         [ "$file" = "$1" ] || continue
         # shellcheck disable=SC2086
         "$clang" -x cl -cl-std=CL1.2 -fsyntax-only -Xclang -finclude-default-header -Wall -Wextra \
-            -Wno-unused-parameter -Wno-unused-function -Werror $options "$srcdir/cl/$file" 2>&1 |
+            -Wno-unused-parameter -Wno-unused-function -Werror $target $options "$srcdir/cl/$file" 2>&1 |
             sed "1s|^|$options: |"
     done
 }
 
 count=$(programs | wc -l)
 check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $count")"
+check "blocks.cl compiles without warnings" "$(lint blocks.cl)"
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
 check "panels.cl compiles without warnings" "$(lint panels.cl)"
 check "product.cl compiles without warnings" "$(lint product.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
+check "tiles.cl compiles without warnings" "$(lint tiles.cl)"
 finish
