@@ -80,6 +80,9 @@ bool probe_wait(struct probe *probe, cl_command_queue queue, cl_event event);
 /* The same, and releases the event. */
 bool probe_finish(struct probe *probe, cl_command_queue queue, cl_event event);
 
+/* Frees memory of the host that commands used. A driver that is stuck may still use it: it is kept then. */
+void probe_free(const struct probe *probe, void *memory);
+
 /* Whether the command ends, well or not, within `ns`; `*state` is its execution status then. Does not flush. */
 bool probe_poll(struct probe *probe, cl_event event, uint64_t ns, cl_int *state);
 

@@ -147,13 +147,13 @@ static void close_copies(struct probe *probe, struct copies *copies) {
     if (copies->pinned && clEnqueueUnmapMemObject(probe->queues[0], copies->pinned_memory,
                                                   copies->pinned, 0, NULL, &event) == CL_SUCCESS)
         probe_finish(probe, probe->queues[0], event);
+    probe_free(probe, copies->pageable);
     if (probe->stuck)
         return; /* a copy may still be under way */
     if (copies->pinned_memory)
         clReleaseMemObject(copies->pinned_memory);
     if (copies->device)
         clReleaseMemObject(copies->device);
-    free(copies->pageable);
 }
 
 static bool run_copies(struct probe *probe, const struct copies *copies, struct caps *caps) {

@@ -73,16 +73,13 @@ static bool open_product(struct probe_product *p) {
     return opened;
 }
 
-/* A driver that is stuck may still use all of it. */
 static void close_product(struct probe_product *p) {
-    if (p->probe->stuck)
-        return;
     for (int i = 0; i < 4; i++)
-        if (p->memory[i])
+        if (p->memory[i] && !p->probe->stuck)
             clReleaseMemObject(p->memory[i]);
-    free(p->a);
-    free(p->b);
-    free(p->c);
+    probe_free(p->probe, p->a);
+    probe_free(p->probe, p->b);
+    probe_free(p->probe, p->c);
 }
 
 static bool move(struct probe_product *p, int which, float *host, bool write) {

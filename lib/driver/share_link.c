@@ -192,11 +192,9 @@ static cls_status compare(struct link_trial *trial, struct share_link *link) {
     const cls_status status = trial->wanted && trial->read
                                   ? judge(trial, pass_both_ways(trial))
                                   : error_no_memory("to try whether memory can be shared");
-    /* A driver that is stuck may still read and write all of it. */
-    if (!is_stuck(trial)) {
-        free(trial->wanted);
-        free(trial->read);
-    }
+    const struct probe *probe = &trial->side[trial->side[1].probe.stuck].probe;
+    probe_free(probe, trial->wanted);
+    probe_free(probe, trial->read);
     return status;
 }
 

@@ -28,16 +28,13 @@ bool trial_open(struct trial *trial, struct probe *probe) {
     return trial->read && open_memory(trial, 0) && open_memory(trial, 1);
 }
 
-/* A driver that is stuck may still read and write all of it. */
 void trial_close(struct trial *trial) {
-    if (trial->probe->stuck)
-        return;
     for (unsigned i = 0; i < 2; i++) {
-        if (trial->memory[i])
+        if (trial->memory[i] && !trial->probe->stuck)
             clReleaseMemObject(trial->memory[i]);
-        free(trial->wanted[i]);
+        probe_free(trial->probe, trial->wanted[i]);
     }
-    free(trial->read);
+    probe_free(trial->probe, trial->read);
 }
 
 void trial_seed(struct trial *trial, uint32_t seed, unsigned which) {
