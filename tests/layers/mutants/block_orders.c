@@ -118,21 +118,6 @@ static void memory_lent(struct desk *desk) {
     }
 }
 
-static cl_int fail(cl_command_queue queue, void *arg) {
-    (void)queue;
-    (void)arg;
-    return CL_OUT_OF_RESOURCES;
-}
-
-/* The stream comes behind the gate's opening, fails, and drops what was to come behind the other one. */
-static void fail_at_gate(struct desk *desk, cls_stream stream, cls_timeline gate,
-                         cls_stream other) {
-    ok(desk, cls_stream_wait_timeline(stream, gate, 1));
-    ok(desk, cls_stream_foreign_async(stream, "to fail", fail, NULL));
-    follow(desk, other, stream);
-    put(desk, 0, 0, stream);
-}
-
 /* Not by a wait of the host's in the driver, which would let everything run. */
 static void await_failure(struct desk *desk, cls_stream stream) {
     cls_status status;
@@ -143,7 +128,8 @@ static void await_failure(struct desk *desk, cls_stream stream) {
 }
 
 /* A stream is given memory as it comes behind the free, by way of a third stream; that fails, and the order
- * with it. It stays behind the other's writing by itself, and behind its reading by what the reset makes of it. */
+ * with it. It stays behind the other's writing by itself, and behind its reading by what the reset makes of it. The
+ * failure leaves nothing to the driver, or the reset would wait for it. */
 static void memory_after_reset(struct desk *desk) {
     cls_stream other = desk->streams[0], own = desk->streams[1], third = desk->streams[2];
     const uint32_t values[2] = {7, 8};
@@ -158,10 +144,12 @@ static void memory_after_reset(struct desk *desk) {
     follow(desk, other, own);
     get(desk, memory, SMALL, values[0], other);
     ok(desk, cls_free_async(memory, other));
-    fail_at_gate(desk, third, gate, other);
+    ok(desk, cls_stream_wait_timeline(third, gate, 1));
+    follow(desk, other, third);
+    put(desk, 0, 0, third);
     follow(desk, third, own);
     ok(desk, cls_mempool_malloc_async(pool, own, SMALL, &memory));
-    ok(desk, cls_timeline_signal(gate, 1));
+    ok(desk, cls_timeline_fail(gate, "the gate", "to fail"));
     await_failure(desk, own);
     await_failure(desk, third);
     ok(desk, cls_fill_async(memory, 0, SMALL, &values[1], 4, own));
