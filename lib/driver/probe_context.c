@@ -123,18 +123,18 @@ bool probe_finish(struct probe *probe, cl_command_queue queue, cl_event event) {
 
 /* Known from here, so that leak checkers do not take it for lost. */
 void probe_free(const struct probe *probe, void *memory) {
-    static struct kept {
-        struct kept *next;
+    static struct probe_kept {
+        struct probe_kept *next;
         void *memory;
-    } *_Atomic all;
+    } * _Atomic all;
     if (!probe->stuck) {
         free(memory);
         return;
     }
-    struct kept *kept = malloc(sizeof *kept);
+    struct probe_kept *kept = malloc(sizeof *kept);
     if (!kept)
         return;
-    *kept = (struct kept){atomic_load(&all), memory};
+    *kept = (struct probe_kept){atomic_load(&all), memory};
     while (!atomic_compare_exchange_weak(&all, &kept->next, kept))
         ;
 }

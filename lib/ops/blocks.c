@@ -15,9 +15,8 @@ static const double most_work = 256.0 * 256 * 256;
 /* On NVIDIA's devices, for whose later generations CLBlast has no parameters, f32 takes less time at almost all sizes. */
 bool blocks_suit(const struct blas_work *work) {
     const struct blas_call *x = &work->call;
-    return x->routine != BLAS_GEMV &&
-           ((double)x->m * (double)x->n * (double)x->k <= most_work ||
-            (!x->f64 && work->op.device->compute_capability));
+    return x->routine != BLAS_GEMV && ((double)x->m * (double)x->n * (double)x->k <= most_work ||
+                                       (!x->f64 && work->op.device->compute_capability));
 }
 
 static size_t tiles_of(const struct blas_call *x, size_t side) {
