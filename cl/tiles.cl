@@ -10,11 +10,16 @@
  * below 2^-22 of it. The units round toward zero as they add; so the sums of 32 steps are added to others outside of them,
  * by rounding to nearest.
  *
+ * Inputs of 16 bits whose rows begin at multiples of 16 bytes are not packed: the instructions take them in either order,
+ * and 16 bytes at a time are copied to their places.
+ *
  * `product` is a group of three times 128 work-items, of which 128 have one that orders the copies and 256 multiply, 64 rows
  * each 128. It takes tile after tile. Copies and instructions meet at barriers in local memory: `full` is passed when a
  * stage's bytes have come, `empty` when both halves have used them.
  *
  *     -DPRODUCTS=1 or, of floats, 3
+ *     -DA_ORDER=0 -DB_ORDER=1   the inputs are copied from where they are: 0 where neighbours along the inner length are
+ *                       neighbours in memory, 1 where rows of a, or columns of b, are
  *     and those of cl/epilogue.cl
  *
  * The text between //@ and the end of the line is an instruction of the target of the next line, which the driver's
@@ -47,10 +52,11 @@
 
 static uint tiles(uint n, uint width) { return (n + width - 1) / width; }
 
-/* --- packing --- */
-
 static bool is_finite(float x) { return (as_uint(x) & 0x7f800000) != 0x7f800000; }
 
+/* --- packing --- */
+
+#ifndef A_ORDER
 /* To nearest, ties to even; a number that would become infinite is cut. */
 static float rounded(float x) {
     const uint bits = as_uint(x);
@@ -117,6 +123,7 @@ pack(global const input *restrict a, uint4 a_at, global const input *restrict b,
     pack_part(b + b_at.x + (size_t)set * b_at.w, b_at.xzyw, shape.y, shape.z, row, step * STEPS,
               COLUMNS, packed + tile * (TILE_BYTES(COLUMNS) / 16), part);
 }
+#endif
 
 /* --- instructions --- */
 
@@ -150,20 +157,47 @@ static void copy_to_local(address to, global const uchar *from, uint bytes, addr
                  : "memory");
 }
 
-/* A matrix in local memory with the 128-byte swizzle: eight rows of it are 1,024 bytes. */
-static ulong descriptor(address at) {
-    return (at & 0x3ffff) >> 4 | (ulong)1 << 16 | (ulong)64 << 32 | (ulong)1 << 62;
+/* Brings the first `bytes` of 16, and zeros for the others. */
+static void copy_16(address to, global const input *from, uint bytes) {
+    asm volatile("cp.async.cg.shared.global [%0],[%1],16,%2;" ::"r"(to), "l"(from), "r"(bytes)
+                 : "memory");
 }
 
-/* The instruction of an input's type. Those of 16 bits say that no input is transposed. */
+/* One arrival, when all that the work-item brought so far has come. The instructions may read it once the barrier is passed,
+ * without a fence between the two kinds of access: the PTX ISA has one for what is stored, CUTLASS none for what is copied
+ * like this, it would double the time, and the probe of the units compares values. */
+static void barrier_arrive_behind_copies(address at) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(at) : "memory");
+}
+
+/* A matrix in local memory with the 128-byte swizzle: eight rows of it are 1,024 bytes. In order 1 a row is 64 elements of
+ * a step, and those of the next 64 elements are 8,192 bytes further. */
+static ulong descriptor(address at, uint order) {
+    return (at & 0x3ffff) >> 4 | (ulong)(order ? 512 : 1) << 16 | (ulong)64 << 32 | (ulong)1 << 62;
+}
+
+/* The instruction of an input's type. Those of 16 bits name the orders. */
 #define KIND GLUE(KIND_, IN)
 #define KIND_float "k8.f32.tf32.tf32"
 #define KIND_half "k16.f32.f16.f16"
 #define KIND_bfloat16 "k16.f32.bf16.bf16"
+#ifdef A_ORDER
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define ORDER "," TEXT(A_ORDER) "," TEXT(B_ORDER)
+#define NEXT(order) ((order) ? 2048 : 32) /* bytes to the next steps */
+#define COPYING 128 /* work-items that bring inputs */
+#else
 #if IS_NARROW(IN)
 #define ORDER ",0,0"
 #else
 #define ORDER ""
+#endif
+#define A_ORDER 0
+#define B_ORDER 0
+#define NEXT(order) 32
+#define COPYING 1
+#define IS_PACKED
 #endif
 #define SUMS_4(X, i) X(i), X(i + 1), X(i + 2), X(i + 3)
 #define SUMS_16(X, i) SUMS_4(X, i), SUMS_4(X, i + 4), SUMS_4(X, i + 8), SUMS_4(X, i + 12)
@@ -198,7 +232,8 @@ static ulong descriptor(address at) {
     _Pragma("unroll") for (uint l = 0; l < 4; l++) {                                    \
         asm volatile(MULTIPLY                                                           \
                      : ALL_SUMS                                                         \
-                     : "l"(descriptor((a) + l * 32)), "l"(descriptor((b) + l * 32)), "r"(add) \
+                     : "l"(descriptor((a) + l * NEXT(A_ORDER), A_ORDER)),                 \
+                       "l"(descriptor((b) + l * NEXT(B_ORDER), B_ORDER)), "r"(add)        \
                      : "memory");                                                       \
         add = 1;                                                                        \
     }
@@ -218,6 +253,9 @@ static uint3 place_of(uint tile, uint down, uint across) {
     return (uint3)(set, first + in_band % rows, in_band / rows);
 }
 
+#ifdef IS_PACKED
+#define SOURCES global const uchar *restrict packed, uint2 sets,
+
 /* A tile's part of the packed inputs: a's, then b's. */
 struct source {
     global const uchar *a, *b;
@@ -232,6 +270,34 @@ static struct source source_of(global const uchar *packed, uint4 shape, uint2 se
                            packed + (size_t)sets.x * of_a * steps * TILE_BYTES(ROWS) +
                                b * steps * TILE_BYTES(COLUMNS)};
 }
+#else
+#define SOURCES
+
+/* Brings a work-item's part of a stage of an input: 16 bytes of every sixteenth of the rows that it has in local memory.
+ * What lies beyond the matrix is zeros. */
+static void copy_rows(address to, uint all, global const input *in, uint order, uint ld, uint row,
+                      uint rows, uint step, uint k) {
+    const uint line = get_local_id(0) / 8, place = get_local_id(0) % 8;
+    to += line * 128 + (place ^ line % 8) * 16;
+    if (row + all <= rows && step + STEPS <= k) {
+        in += order ? (size_t)(step + line) * ld + row + place * 8
+                    : (size_t)(row + line) * ld + step + place * 8;
+#pragma unroll
+        for (uint i = 0; i < all / 16; i++)
+            copy_16(to + i * 2048, in + (order ? i % 4 : i) * 16 * (size_t)ld + (order ? i / 4 * 64 : 0),
+                    16);
+        return;
+    }
+#pragma unroll
+    for (uint i = 0; i < all / 16; i++) {
+        const uint r = order ? row + i / 4 * 64 + place * 8 : row + i * 16 + line;
+        const uint l = order ? step + i % 4 * 16 + line : step + place * 8;
+        const uint bytes = r < rows && l < k ? 2 * min(order ? rows - r : k - l, 8u) : 0;
+        const size_t at = order ? (size_t)l * ld + r : (size_t)r * ld + l;
+        copy_16(to + i * 2048, in + at, bytes);
+    }
+}
+#endif
 
 #if PRODUCTS == 3
 /* Sums of which one is infinite or no number may owe it to the parts that the inputs were split into. */
@@ -245,9 +311,9 @@ static float plain_sum(global const float *restrict a, uint4 a_at, global const 
 #endif
 
 __attribute__((reqd_work_group_size(384, 1, 1))) kernel void
-product(global const uchar *restrict packed, uint2 sets, global const input *restrict a, uint4 a_at,
-        global const input *restrict b, uint4 b_at, global output *restrict c, uint4 c_at,
-        uint4 shape, float alpha, float beta, uint2 ends BIAS_PARAMETERS) {
+product(SOURCES global const input *restrict a, uint4 a_at, global const input *restrict b,
+        uint4 b_at, global output *restrict c, uint4 c_at, uint4 shape, float alpha, float beta,
+        uint2 ends BIAS_PARAMETERS) {
     local uchar stages[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
     local ulong barriers[2 * STAGES];
     local float parts[8 * 16 * PART_ROW]; /* of each 32 work-items that multiply */
@@ -257,7 +323,7 @@ product(global const uchar *restrict packed, uint2 sets, global const input *res
     uint stage = 0;
     if (item == 0) {
         for (uint s = 0; s < STAGES; s++) {
-            barrier_init(full + 8 * s, 1);
+            barrier_init(full + 8 * s, COPYING);
             barrier_init(empty + 8 * s, 2);
         }
         asm volatile("fence.proxy.async;" ::: "memory");
@@ -265,22 +331,39 @@ product(global const uchar *restrict packed, uint2 sets, global const input *res
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < 128) {
         uint parity = 1;
-        for (uint tile = get_group_id(0); tile < all && item == 0; tile += get_num_groups(0)) {
-            struct source from = source_of(packed, shape, sets, place_of(tile, down, across));
+        for (uint tile = get_group_id(0); tile < all && item < COPYING; tile += get_num_groups(0)) {
+            const uint3 place = place_of(tile, down, across);
+#ifdef IS_PACKED
+            struct source from = source_of(packed, shape, sets, place);
+#else
+            global const input *const from_a = a + a_at.x + (size_t)place.x * a_at.w;
+            global const input *const from_b = b + b_at.x + (size_t)place.x * b_at.w;
+#endif
             for (uint s = 0; s < steps; s++) {
                 const address to = memory + stage * STAGE_BYTES;
                 barrier_wait(empty + 8 * stage, parity);
+#ifdef IS_PACKED
                 barrier_expect(full + 8 * stage, STAGE_BYTES);
                 copy_to_local(to, from.a, TILE_BYTES(ROWS), full + 8 * stage);
                 copy_to_local(to + TILE_BYTES(ROWS), from.b, TILE_BYTES(COLUMNS), full + 8 * stage);
                 from.a += TILE_BYTES(ROWS);
                 from.b += TILE_BYTES(COLUMNS);
+#else
+                copy_rows(to, ROWS, from_a, A_ORDER, A_ORDER ? a_at.z : a_at.y, place.y * ROWS, m,
+                          s * STEPS, k);
+                copy_rows(to + TILE_BYTES(ROWS), COLUMNS, from_b, B_ORDER, B_ORDER ? b_at.y : b_at.z,
+                          place.z * COLUMNS, n, s * STEPS, k);
+                barrier_arrive_behind_copies(full + 8 * stage);
+#endif
                 if (++stage == STAGES) {
                     stage = 0;
                     parity ^= 1;
                 }
             }
         }
+#ifndef IS_PACKED
+        asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
         return;
     }
     const uint side = item / 128 - 1, lane = item % 32, warp = item / 32 % 4;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether products by the matrix units of a device (cl/tiles.cl) are right. There are more tiles than multiprocessors,
- * because an order that the copies and the units lack does not show in the first tile of each; the sizes are multiples of
- * nothing; and b is transposed.
+ * because an order that the copies and the units lack does not show in the first tile of each; and the sizes are multiples
+ * of nothing. Floats are packed, and b is transposed; inputs of 16 bits are read in their place, each in another order.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +16,8 @@ enum {
     COMPUTE_CAPABILITY = 90,
     SIDE = 2150, /* rows and columns */
     TERMS = 101,
+    EVEN_SIDE = 2152, /* the next multiples of 8 */
+    EVEN_TERMS = 104,
     STEPS = 32, /* as in cl/tiles.cl */
     ROWS = 128,
     PACKING = 256, /* work-items of a group */
@@ -26,10 +28,13 @@ enum {
 /* A way to multiply, and the error of a sum that it may have, relative to the sum of the magnitudes. */
 static const struct math {
     const char *options;
-    size_t columns, parts;
+    size_t columns, parts; /* parts of 0: bf16 in its place */
     double error;
-} maths[] = {{"-w -DIN=float -DTYPE=float -DSUM=float -DW=1 -DPRODUCTS=3", 128, 2, 0x1p-21},
-             {"-w -DIN=float -DTYPE=float -DSUM=float -DW=1 -DPRODUCTS=1", 256, 1, 0x1p-9}};
+} maths[] = {
+    {"-w -DIN=float -DTYPE=float -DSUM=float -DW=1 -DPRODUCTS=3", 128, 2, 0x1p-21},
+    {"-w -DIN=float -DTYPE=float -DSUM=float -DW=1 -DPRODUCTS=1", 256, 1, 0x1p-9},
+    {"-w -DIN=bfloat16 -DTYPE=float -DSUM=float -DW=1 -DPRODUCTS=1 -DA_ORDER=0 -DB_ORDER=1", 256, 0,
+     0x1p-15}};
 
 struct probe_product {
     struct probe *probe;
@@ -120,8 +125,33 @@ static bool launch(struct probe_product *p, cl_program program, const char *name
 #define ARGUMENT(x) \
     { sizeof(x), &(x) }
 
+/* The upper half of a float is a bf16; the other half is cut off here too. */
+static uint16_t cut_to_bf16(float *x) {
+    uint32_t bits;
+    memcpy(&bits, x, sizeof bits);
+    bits &= 0xffff0000;
+    memcpy(x, &bits, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* Makes a and b bf16: a by rows, b with its columns side by side. */
+static bool cut_inputs(struct probe_product *p) {
+    uint16_t *const narrow = (uint16_t *)p->c;
+    for (size_t i = 0; i < SIDE; i++)
+        for (size_t l = 0; l < TERMS; l++)
+            narrow[i * EVEN_TERMS + l] = cut_to_bf16(&p->a[i * TERMS + l]);
+    if (!move(p, 0, p->c, true))
+        return false;
+    for (size_t j = 0; j < SIDE; j++)
+        for (size_t l = 0; l < TERMS; l++)
+            narrow[l * EVEN_SIDE + j] = cut_to_bf16(&p->b[j * TERMS + l]);
+    return move(p, 1, p->c, true);
+}
+
 static bool multiply(struct probe_product *p, cl_program program, const struct math *math) {
-    const cl_uint4 a_at = {{0, TERMS, 1, 0}}, b_at = {{0, 1, TERMS, 0}}, c_at = {{0, SIDE, 1, 0}};
+    const bool packed = math->parts;
+    const cl_uint4 a_at = {{0, packed ? TERMS : EVEN_TERMS, 1, 0}}, c_at = {{0, SIDE, 1, 0}};
+    const cl_uint4 b_at = packed ? (cl_uint4){{0, 1, TERMS, 0}} : (cl_uint4){{0, EVEN_SIDE, 1, 0}};
     const cl_uint4 shape = {{SIDE, SIDE, TERMS, 1}};
     const cl_uint2 sets = {{1, 1}}, ends = {{1, 0}};
     const float alpha = 1, beta = 0;
@@ -133,10 +163,11 @@ static bool multiply(struct probe_product *p, cl_program program, const struct m
                                        ARGUMENT(m[2]),  ARGUMENT(c_at), ARGUMENT(shape),
                                        ARGUMENT(alpha), ARGUMENT(beta), ARGUMENT(ends)};
     const size_t strips = (round_up(SIDE, ROWS) + round_up(SIDE, math->columns)) / 32;
-    return launch(p, program, "pack", pack, 7, strips * (round_up(TERMS, STEPS) / STEPS),
-                  PACKING) &&
-           launch(p, program, "product", product, 12, p->probe->device->info.compute_units,
-                  MULTIPLYING);
+    const cl_uint first = packed ? 0 : 2;
+    return (!packed || launch(p, program, "pack", pack, 7,
+                              strips * (round_up(TERMS, STEPS) / STEPS), PACKING)) &&
+           launch(p, program, "product", product + first, 12 - first,
+                  p->probe->device->info.compute_units, MULTIPLYING);
 }
 
 static bool is_right(const struct probe_product *p, const struct math *math) {
@@ -161,8 +192,9 @@ static bool try_math(struct probe_product *p, const struct math *math) {
     if (source_get("tiles.cl", &spec.source) ||
         program_build(p->probe->device, p->probe->context, &spec, &program))
         return false;
+    const bool ready = math->parts || cut_inputs(p);
     memset(p->c, 0xff, (size_t)SIDE * SIDE * sizeof(float)); /* NaN */
-    const bool right = move(p, 2, p->c, true) && multiply(p, program, math) &&
+    const bool right = ready && move(p, 2, p->c, true) && multiply(p, program, math) &&
                        move(p, 2, p->c, false) && is_right(p, math);
     if (!p->probe->stuck)
         program_release(program);

@@ -59,18 +59,20 @@ enum product_kernel {
     PRODUCT_KERNELS
 };
 
-/* Of panels: vector registers of 16, 32 or 64 bytes. Of tiles: one product or three of inputs that are split. Of blocks: tiles
- * of 32, 64 or 128 rows. */
+/* Of panels: vector registers of 16, 32 or 64 bytes. Of tiles: three products of inputs that are split, or one, of packed
+ * inputs or of those in their place: + 2 if rows of a are neighbours in memory, + 1 if columns of b are. Of blocks: tiles of
+ * 32, 64 or 128 rows. */
 enum product_variant {
     REGISTERS_16 = 0,
     REGISTERS_32 = 1,
     REGISTERS_64 = 2,
     SPLIT_INPUTS = 0,
     WHOLE_INPUTS = 1,
+    INPUTS_IN_PLACE = 2,
     TILES_OF_32 = 0,
     TILES_OF_64 = 1,
     TILES_OF_128 = 2,
-    PRODUCT_VARIANTS = 3
+    PRODUCT_VARIANTS = 6
 };
 
 /* For inputs and output of f32, f64, f16 or bf16. Of panels `vector` is the sums of a register. */

@@ -93,11 +93,14 @@ static cls_status pack(struct blas_work *work, const struct way *way, const stru
                      strips * parts_of(piece->depth, way->steps) * PACKING, PACKING);
 }
 
+/* The inputs are `packed`, or in their place if that is NULL. */
 static cls_status multiply(struct blas_work *work, const struct way *way, const struct piece *piece,
                            struct buffer *packed) {
     const struct blas_call *x = &work->call;
+    const unsigned in_place = INPUTS_IN_PLACE + 2u * x->a_transposed + !x->b_transposed;
+    const enum product_variant variant = packed ? way->variant : (enum product_variant)in_place;
     struct op_arg args[OP_MAX_ARGS] = {
-        op_arg_in(packed),
+        packed ? op_arg_in(packed) : (struct op_arg){0},
         two_arg(piece->set.of_a, piece->set.of_b),
         operand_arg(work, 0),
         layout_arg(&x->a, x->a_transposed, piece->set.first, 0, piece->start),
@@ -109,19 +112,28 @@ static cls_status multiply(struct blas_work *work, const struct way *way, const 
         blas_factor_arg(false, x->alpha),
         blas_factor_arg(false, piece->start ? 1 : x->beta),
         two_arg(piece->start + piece->depth == x->k, 0)};
-    const unsigned n_args = add_bias_args(work, args, 12);
+    const unsigned n_args = add_bias_args(work, args, 12), first = packed ? 0 : 2;
     const size_t tiles = piece->set.count * parts_of(x->m, ROWS) * parts_of(x->n, way->columns);
     struct kernel *kernel;
-    cls_status status = product_kernel(work, TILE_PRODUCT, way->variant, &kernel, NULL);
+    cls_status status = product_kernel(work, TILE_PRODUCT, variant, &kernel, NULL);
     if (status)
         return status;
-    return op_launch(&work->op, kernel, args, n_args,
+    return op_launch(&work->op, kernel, args + first, n_args - first,
                      least(tiles, work->op.device->info.compute_units) * MULTIPLYING, MULTIPLYING);
+}
+
+/* Whether elements of 16 bits can be copied eight at a time from where they are. */
+static bool is_even(const struct blas_operand *operand) {
+    return operand->offset % 8 == 0 && operand->step % 8 == 0 && operand->stride % 8 == 0;
 }
 
 cls_status tiles_submit(struct blas_work *work) {
     const struct blas_call *x = &work->call;
     const struct way *way = way_of(work);
+    if (blas_is_narrow(work->op.views[0].dtype) && is_even(&x->a) && is_even(&x->b)) {
+        const struct piece all = {product_set(x, 0, x->batches), 0, x->k};
+        return multiply(work, way, &all, NULL);
+    }
     const struct piece largest = largest_piece(work, way);
     struct buffer *packed;
     cls_status status = op_scratch(&work->op, bytes_of(x, way, &largest), &packed);

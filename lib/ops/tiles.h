@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * f32 products on the matrix units of NVIDIA's Hopper (cl/tiles.cl): a launch packs the inputs into temporary memory of the
- * stream, and one multiplies.
+ * Products on the matrix units of NVIDIA's Hopper (cl/tiles.cl), of f32, f16 or bf16: a launch packs the inputs into
+ * temporary memory of the stream, and one multiplies. Inputs of 16 bits whose rows, matrices and first elements are at
+ * multiples of 16 bytes are multiplied in their place.
  */
 #ifndef CLSTREAM_OPS_TILES_H
 #define CLSTREAM_OPS_TILES_H
 
 #include "ops/blas.h"
 
-/* Whether the call is computed so: it is a product of f32 that is large enough, its math allows it, and a probe of the
+/* Whether the call is computed so: it is a product that is large enough, its math allows it, and a probe of the
  * device found right values. */
 bool tiles_suit(const struct blas_work *work);
 

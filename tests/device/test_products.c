@@ -18,7 +18,7 @@ struct product {
     cls_gemm_math math;
     struct shape shape;
     bool ta, tb;
-    size_t pad, offset, batches;
+    size_t pad, gap, offset, batches; /* gap: elements between matrices; 0: 3 of them */
     bool shared_b;
     double alpha, beta;
     double (*value)(unsigned operand, size_t row, size_t column); /* NULL: values_make's */
@@ -43,7 +43,7 @@ static size_t index_of(const cls_matrix *m, size_t batch, size_t i, size_t j, bo
 static struct values operand(const struct product *p, unsigned which, size_t rows, size_t columns,
                              bool transposed, bool shared, cls_matrix *matrix) {
     const size_t r = transposed ? columns : rows, c = transposed ? rows : columns;
-    const size_t stride = r * (c + p->pad) + 3;
+    const size_t stride = r * (c + p->pad) + (p->gap ? p->gap : 3);
     const cls_dtype type = which < 2 ? p->type : p->out;
     struct values v = values_make(type, p->offset + p->batches * stride, which + 1);
     *matrix = cls_matrix_at(v.buffer, type, p->offset, r, c);
@@ -195,6 +195,35 @@ static void bf16_products(void **state) {
 static void bf16_products_in_f32(void **state) {
     (void)state;
     shapes_and_layouts(CLS_BF16, CLS_F32, CLS_GEMM_PEDANTIC);
+}
+
+/* Rows, matrices and arrays begin at multiples of 16 bytes; tiles of 64 steps, 128 rows and 256 columns end inside. */
+static void aligned_products(cls_dtype type, cls_dtype out) {
+    static const struct shape aligned[] = {{256, 512, 136}, {264, 272, 264}, {1032, 136, 136}};
+    NEED_PRODUCTS(type);
+    for (size_t i = 0; i < sizeof aligned / sizeof *aligned; i++)
+        for (int t = 0; t < 4; t++)
+            check(&(struct product){.type = type,
+                                    .out = out,
+                                    .shape = aligned[i],
+                                    .ta = t & 1,
+                                    .tb = t & 2,
+                                    .pad = 8 * i,
+                                    .gap = 8,
+                                    .offset = 16 * i,
+                                    .batches = 1 + i % 2,
+                                    .shared_b = t == 2,
+                                    .alpha = i ? -0.5 : 1,
+                                    .beta = i == 1 ? 2 : 0});
+}
+
+static void aligned_f16_products(void **state) {
+    (void)state;
+    aligned_products(CLS_F16, CLS_F16);
+}
+static void aligned_bf16_products(void **state) {
+    (void)state;
+    aligned_products(CLS_BF16, CLS_F32);
 }
 
 /* Sizes at which there is one tile, one row, one column, one term. */
@@ -349,14 +378,24 @@ static void unknown_math_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f32_products),         cmocka_unit_test(tf32_products),
-        cmocka_unit_test(pedantic_products),    cmocka_unit_test(f64_products),
-        cmocka_unit_test(full_fractions),       cmocka_unit_test(sums_that_cancel),
-        cmocka_unit_test(tiny_numbers),         cmocka_unit_test(huge_numbers),
-        cmocka_unit_test(infinities_and_nan),   cmocka_unit_test(unknown_math_is_refused),
-        cmocka_unit_test(f16_products),         cmocka_unit_test(bf16_products),
-        cmocka_unit_test(bf16_products_in_f32), cmocka_unit_test(small_f16_products),
-        cmocka_unit_test(f16_vectors),          cmocka_unit_test(types_that_do_not_fit_are_refused),
+        cmocka_unit_test(f32_products),
+        cmocka_unit_test(tf32_products),
+        cmocka_unit_test(pedantic_products),
+        cmocka_unit_test(f64_products),
+        cmocka_unit_test(full_fractions),
+        cmocka_unit_test(sums_that_cancel),
+        cmocka_unit_test(tiny_numbers),
+        cmocka_unit_test(huge_numbers),
+        cmocka_unit_test(infinities_and_nan),
+        cmocka_unit_test(unknown_math_is_refused),
+        cmocka_unit_test(f16_products),
+        cmocka_unit_test(bf16_products),
+        cmocka_unit_test(bf16_products_in_f32),
+        cmocka_unit_test(aligned_f16_products),
+        cmocka_unit_test(aligned_bf16_products),
+        cmocka_unit_test(small_f16_products),
+        cmocka_unit_test(f16_vectors),
+        cmocka_unit_test(types_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests_name("products", tests, NULL, NULL);
 }
