@@ -28,6 +28,14 @@
 //@target sm_90a
 #include "epilogue.cl"
 
+/* Rounds as pack_half does, in one instruction. */
+static ushort half_of(float x) {
+    ushort bits;
+    asm("cvt.rn.f16.f32 %0,%1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+#define pack_half half_of
+
 #if IS_NARROW(IN)
 #define STEPS 64
 #define PAD 2 /* of rows in local memory */
@@ -164,8 +172,8 @@ static void copy_16(address to, global const input *from, uint bytes) {
 }
 
 /* One arrival, when all that the work-item brought so far has come. The instructions may read it once the barrier is passed,
- * without a fence between the two kinds of access: the PTX ISA has one for what is stored, CUTLASS none for what is copied
- * like this, it would double the time, and the probe of the units compares values. */
+ * without a fence between the two kinds of access: what is stored needs one, but CUTLASS has none for what is copied like
+ * this, it would take a third of the rate, and the probe of the units compares values. */
 static void barrier_arrive_behind_copies(address at) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(at) : "memory");
 }

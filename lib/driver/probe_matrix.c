@@ -14,10 +14,10 @@
 
 enum {
     COMPUTE_CAPABILITY = 90,
-    SIDE = 2150, /* rows and columns */
-    TERMS = 101,
+    SIDE = 2150,      /* rows and columns */
+    TERMS = 421,      /* several times what local memory holds */
     EVEN_SIDE = 2152, /* the next multiples of 8 */
-    EVEN_TERMS = 104,
+    EVEN_TERMS = 424,
     STEPS = 32, /* as in cl/tiles.cl */
     ROWS = 128,
     PACKING = 256, /* work-items of a group */
