@@ -32,6 +32,14 @@ bool event_await_end(const struct device *device, cl_event event) {
     return !verdict || verdict == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
 
+bool event_wait_inside(const struct device *device, cl_event event) {
+    if (!driver_begin(device))
+        return false;
+    clWaitForEvents(1, &event);
+    driver_end(device);
+    return true;
+}
+
 cl_int event_confirm(const struct device *device, cl_event event, cl_int state) {
     bool lies = device->quirks & QUIRK_STATUS_LIES;
     return state == CL_COMPLETE && lies ? event_verdict(device, 1, &event) : state;

@@ -192,6 +192,13 @@ static const struct quirk_row rows[] = {
           "Releasing a queue whose last command has just completed can hang every thread of the "
           "driver; the library finishes a queue, releases it a second later at the earliest, and "
           "never releases a queue that a failure may have killed."}},
+    {.bit = QUIRK_WAITER_COMPUTES,
+     .platform = INTEL,
+     .type = CLS_DEVICE_CPU,
+     .text =
+         {"waiting_thread_computes",
+          "A thread in clWaitForEvents takes part in the work, and any other kind of wait takes "
+          "longer; the library waits so on this driver, where the wait has no time limit."}},
     {.bit = QUIRK_STATUS_LIES,
      .platform = INTEL,
      .type = CLS_DEVICE_CPU,

@@ -56,7 +56,10 @@ enum quirk {
     /* A launch with a null buffer never completes: it is refused. */
     QUIRK_NULL_BUFFER_HANGS = 1u << 15,
     /* A launch of a kernel with more __local memory than the device has ends the process: it is refused. */
-    QUIRK_LOCAL_MEMORY_ABORTS = 1u << 16
+    QUIRK_LOCAL_MEMORY_ABORTS = 1u << 16,
+    /* The thread that waits in the driver takes part in the work, and needs no other to be woken: a host thread waits
+     * there where nothing else can end its wait. */
+    QUIRK_WAITER_COMPUTES = 1u << 17
 };
 
 struct quirk_row {

@@ -206,11 +206,19 @@ static void sleep_for_turn(struct stream *stream, const struct host_wait *wait, 
     fifo_sleep(stream, clock_now_ns() + next_sleep(wait, queued));
 }
 
+/* Whether the wait is over with the event, and is shorter in the driver. */
+static bool is_for_driver(const struct stream *stream, const struct host_wait *wait) {
+    return (stream->context->device->quirks & QUIRK_WAITER_COMPUTES) &&
+           wait->deadline == WAIT_FOREVER && !spin_wait_is_endless(stream);
+}
+
 /* Spins at first, later sleeps; CLS_WAIT_SPIN and CLS_WAIT_YIELD never sleep. */
 static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait) {
     const struct device *device = stream->context->device;
     bool always = spin_wait_is_endless(stream);
     cl_int state = CL_QUEUED;
+    if (is_for_driver(stream, wait) && event_wait_inside(device, event))
+        return;
     if (always || !wait->spun)
         state = spin(stream, event, wait->deadline);
     if (state == CL_COMPLETE)

@@ -317,7 +317,8 @@ static void quirks_follow_platform_device_and_driver(void **state) {
         {"Oclgrind", "Oclgrind Simulator", "Oclgrind 21.10", CLS_DEVICE_GPU,
          QUIRK_SERIALIZE_CALLS | QUIRK_NO_CALLBACKS},
         {"Intel(R) OpenCL", "AMD EPYC", "2026.22.10.0.01_160000", CLS_DEVICE_CPU,
-         QUIRK_STATUS_LIES | QUIRK_FAILED_WAIT_HANGS | QUIRK_REST_BEFORE_RELEASE},
+         QUIRK_STATUS_LIES | QUIRK_FAILED_WAIT_HANGS | QUIRK_REST_BEFORE_RELEASE |
+             QUIRK_WAITER_COMPUTES},
         {"Intel(R) OpenCL Graphics", "Intel(R) Arc(TM)", "25.1", CLS_DEVICE_GPU, 0},
         {"NVIDIA CUDA", "NVIDIA H200", "580.65.06", CLS_DEVICE_GPU,
          QUIRK_ARG_INFO_BREAKS_BUILD | QUIRK_HOST_MIGRATION_CORRUPTS | QUIRK_PART_RELEASE_CRASHES},

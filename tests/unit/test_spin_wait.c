@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include "driver/device.h"
+#include "driver/quirk.h"
 #include "silent_driver.h"
 #include "stream/context.h"
 #include "stream/stream.h"
@@ -31,17 +32,22 @@ static struct device *device_of(cls_context handle) {
     return device;
 }
 
-/* The world's device is taken to be of this type, until its close. */
+static unsigned quirks;
+
+/* The world's device is taken to be of this type, and waits are the library's own, until its close. */
 static void open_as(struct world *world, cls_device_type type, cls_device_type *was) {
     world_open(world);
     struct device *device = device_of(world->context);
     *was = device->info.type;
     device->info.type = type;
+    quirks = device->quirks;
+    device->quirks &= ~(unsigned)QUIRK_WAITER_COMPUTES;
     yields = 0;
 }
 
 static void close_as(struct world *world, cls_device_type was) {
     device_of(world->context)->info.type = was;
+    device_of(world->context)->quirks = quirks;
     world_close(world);
 }
 
