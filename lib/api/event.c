@@ -285,61 +285,80 @@ static cls_status ask(cls_stream handle, struct stream *default_stream, const st
     return status;
 }
 
-cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
-    struct stream *stream = NULL, *other;
-    struct learned learned; /* not cleared: four cache lines, mostly unused */
-    struct captured_record captured;
+/* What a wait for another stream's work comes to. */
+enum wait_route {
+    WAIT_IS_OVER, /* the work is done, or the stream's own */
+    WAIT_ADDED,   /* a dependency */
+    WAIT_CHECKED /* a dependency that the check of waits has allowed, whose lock is held until it is added */
+};
+
+/* Takes over the reference of `other`, which may be NULL. A stream with a handle is compared only, until it is entered. */
+static cls_status wait_for_work(cls_stream handle, struct stream *stream, struct stream *other,
+                                uint64_t position) {
+    enum wait_route route = WAIT_IS_OVER;
+    struct stream *ordered = NULL; /* the stream, if it has a part in the legacy order; retained */
+    struct learned learned;        /* not cleared: four cache lines, mostly unused */
     struct dep dep;
-    uint64_t position;
-    bool done = true, is_default = !handle;
     learned.count = 0;
+    if (other && other != stream) {
+        order_cache_gather(other, position, &learned);
+        if (!stream_dep(other, position, stream, &dep))
+            route = wait_check_wanted(&dep) ? WAIT_CHECKED : WAIT_ADDED;
+    }
+    cls_status status = route == WAIT_CHECKED ? ask(handle, stream, &dep) : CLS_SUCCESS;
+    if (status) {
+        dep_release(&dep);
+        return status;
+    }
+    if (!handle)
+        pthread_mutex_lock(&stream->lock);
+    else
+        status = stream_enter(handle, &stream);
+    if (!status) {
+        if (other && race_on())
+            race_waits(stream, other, position);
+        status = stream_follow_entered(stream, other, position, route == WAIT_IS_OVER ? NULL : &dep,
+                                       &learned);
+        if (RARELY(stream->legacy_role != LEGACY_NONE)) {
+            ordered = stream;
+            object_retain(&ordered->object);
+        }
+        pthread_mutex_unlock(&stream->lock);
+    }
+    if (route == WAIT_CHECKED)
+        wait_check_unlock();
+    if (route == WAIT_IS_OVER && other)
+        stream_put(other);
+    else if (route != WAIT_IS_OVER && status)
+        dep_release(&dep);
+    if (RARELY(ordered)) {
+        status = status ? status : legacy_note_wait(ordered);
+        stream_put(ordered);
+    }
+    return status;
+}
+
+cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
+    struct stream *stream, *other;
+    struct captured_record captured;
+    uint64_t position;
     cls_status status = event_snapshot_any(event, &other, &position, &captured);
     if (!status && RARELY(captured.capture)) {
         status = hooks.capture.wait(handle, captured.capture, captured.node);
         object_release(captured.capture);
         return status;
     }
-    if (status || (is_default && !other))
+    if (status || (!handle && !other))
         return status;
-    if (is_default)
-        status = stream_get(NULL, other->context, &stream);
-    else
-        stream = object_peek(&stream_pool, handle); /* compared only, until it is entered */
-    if (!status && other && other != stream) {
-        order_cache_gather(other, position, &learned);
-        done = stream_dep(other, position, stream, &dep);
-    }
-    bool check = !done && wait_check_wanted(&dep);
-    if (!status && check) {
-        status = ask(handle, stream, &dep);
-        check = !status;
-    }
-    if (!status && is_default)
-        pthread_mutex_lock(&stream->lock);
-    else if (!status)
-        status = stream_enter(handle, &stream);
-    const bool entered = !status;
-    if (entered && other && race_on())
-        race_waits(stream, other, position);
-    if (entered)
-        status = stream_follow_entered(stream, other, position, done ? NULL : &dep, &learned);
-    const bool ordered = entered && RARELY(stream->legacy_role != LEGACY_NONE);
-    if (ordered)
-        object_retain(&stream->object);
-    if (entered)
-        pthread_mutex_unlock(&stream->lock);
-    if (check)
-        wait_check_unlock();
-    if (!done && status)
-        dep_release(&dep);
-    else if (done && other)
+    if (handle)
+        return wait_for_work(handle, object_peek(&stream_pool, handle), other, position);
+    status = stream_get(NULL, other->context, &stream);
+    if (status) {
         stream_put(other);
-    if (ordered && !status)
-        status = legacy_note_wait(stream);
-    if (ordered)
-        stream_put(stream);
-    if (is_default && stream)
-        stream_put(stream);
+        return status;
+    }
+    status = wait_for_work(NULL, stream, other, position);
+    stream_put(stream);
     return status;
 }
 
