@@ -173,13 +173,13 @@ void graph_abandon(struct object *object) {
 
 /* --- instantiation --- */
 
-static void note(struct graph_exec *exec, const struct command *command) {
+static unsigned holds_of(const struct graph_exec *exec, const struct command *command) {
     const bool is_record = command_is_record(command);
-    exec->timed |= is_record;
-    exec->for_worker |=
+    const bool for_worker =
         !command->type->enqueue || (is_record && !exec->context->caps->marker_times_sane);
-    exec->has_callbacks |= command->type->when_failed;
-    exec->has_user_code |= command->type->user_code;
+    return (is_record ? HOLDS_RECORD : 0) | (for_worker ? HOLDS_WORKER_NODE : 0) |
+           (command->type->when_failed ? HOLDS_CALLBACK : 0) |
+           (command->type->user_code ? HOLDS_USER_CODE : 0);
 }
 
 cls_status exec_parts_make(struct command_graph *captured, bool fuse, unsigned lanes,
@@ -219,9 +219,10 @@ static void take_parts(struct graph_exec *exec, const struct exec_parts *parts) 
     exec->body = parts->body;
     exec->body->plan = &exec->plan;
     for (unsigned i = 0; i < exec->plan.n_nodes; i++)
-        note(exec, &exec->body->nodes[i].node->command);
+        exec->holds |= holds_of(exec, &exec->body->nodes[i].node->command);
     for (unsigned i = 0; i < parts->body->captured->n_nodes; i++)
-        exec->in_order |= node_is_library_call(&parts->body->captured->nodes[i]);
+        if (node_is_library_call(&parts->body->captured->nodes[i]))
+            exec->holds |= HOLDS_LIBRARY_CALL;
 }
 
 static cls_status make(struct command_graph *graph, const cls_graph_config *config,
@@ -292,7 +293,7 @@ cls_status cls_graph_get_statistics(cls_graph_exec handle, cls_graph_statistics 
     now.nodes = exec->plan.n_nodes;
     now.edges = exec->plan.n_deps;
     now.streams = exec->plan.n_lanes;
-    now.one_command = !exec->for_worker;
+    now.one_command = !(exec->holds & HOLDS_WORKER_NODE);
     now.fused_nodes = exec->fusion.n_fused;
     now.fused_kernels = exec->fusion.n_kernels;
     pthread_mutex_lock(&exec->launching);

@@ -31,6 +31,16 @@ struct launch_place {
     uint64_t position;
 };
 
+/* What nodes of an executable graph are. */
+enum exec_holds {
+    HOLDS_WORKER_NODE = 1, /* a command that a worker runs */
+    HOLDS_LIBRARY_CALL =
+        2, /* one for in-order queues only; also of the captured graph: it may be there after an update */
+    HOLDS_CALLBACK = 4,
+    HOLDS_USER_CODE = 8, /* callbacks included */
+    HOLDS_RECORD = 16    /* of a timed event */
+};
+
 struct graph_exec {
     struct object object;
     struct later ending;        /* the last launch's reference, which it drops without locks */
@@ -40,12 +50,7 @@ struct graph_exec {
     unsigned most_lanes;        /* likewise */
     struct graph_fusion fusion; /* likewise */
     bool fuse, background;      /* likewise: they were asked for */
-    bool for_worker;            /* some node is for a worker */
-    bool in_order; /* some node is for in-order queues only, or may be after an update: a
-                                library's call was captured */
-    bool has_callbacks;
-    bool has_user_code; /* callbacks included */
-    bool timed;         /* some node records an event */
+    unsigned holds;             /* likewise: bits of enum exec_holds */
     pthread_mutex_t
         launching; /* taken before the lock of a stream: launches get their order, and the next six */
     struct graph_body *body;                /* as of all rebinding */

@@ -13,7 +13,7 @@
 /* Whether a library's call has kernels to compile, which takes long. */
 static bool must_compile(const struct graph_exec *exec, const struct graph_version *version) {
     bool must = false;
-    for (unsigned i = 0; i < version->n_nodes && !must && exec->in_order; i++)
+    for (unsigned i = 0; i < version->n_nodes && !must && (exec->holds & HOLDS_LIBRARY_CALL); i++)
         must = command_must_compile(&version->nodes[i].node->command);
     return must;
 }
@@ -23,9 +23,11 @@ static bool must_compile(const struct graph_exec *exec, const struct graph_versi
 static bool runs_on_worker(const struct graph_exec *exec, const struct graph_version *version,
                            const struct stream *stream) {
     const bool across = caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
-    return exec->for_worker || observer() || (stream->queue->traits.out_of_order && !across) ||
+    return (exec->holds & HOLDS_WORKER_NODE) || observer() ||
+           (stream->queue->traits.out_of_order && !across) ||
            kernel_turns_span(exec->context->device, exec->context->cl) ||
-           (exec->timed && !handover_can_profile(stream)) || must_compile(exec, version);
+           ((exec->holds & HOLDS_RECORD) && !handover_can_profile(stream)) ||
+           must_compile(exec, version);
 }
 
 /* Whether a worker hands the nodes over. A caller that waits has nothing else to do. */
@@ -39,13 +41,13 @@ static const struct command_type *type_for(const struct graph_exec *exec,
                                            const struct stream *stream, bool blocking) {
     if (!runs_on_worker(exec, version, stream)) {
         const bool in_background = is_in_background(exec, blocking);
-        if (exec->timed)
+        if (exec->holds & HOLDS_RECORD)
             return in_background ? &type_graph_background_timed : &type_graph_replay_timed;
         return in_background ? &type_graph_background : &type_graph_replay;
     }
-    if (exec->has_callbacks)
+    if (exec->holds & HOLDS_CALLBACK)
         return &type_graph_run_calling;
-    return exec->has_user_code ? &type_graph_run_user : &type_graph_run;
+    return exec->holds & HOLDS_USER_CODE ? &type_graph_run_user : &type_graph_run;
 }
 
 /* Gives the records of a launch their numbers: those of the nodes that are not left out. */
@@ -73,7 +75,7 @@ static cls_status make_run(struct graph_exec *exec, struct graph_version *versio
     graph_version_retain(version);
     run->version = version;
     run->stream = stream;
-    if (exec->timed && !number_records(run)) {
+    if ((exec->holds & HOLDS_RECORD) && !number_records(run)) {
         object_release(&run->object);
         return error_no_memory("for a launch of a graph");
     }
@@ -106,8 +108,8 @@ static cls_status submit(struct graph_exec *exec, struct graph_version *version,
     cls_status status =
         poison ? failure_report(stream, poison) : make_run(exec, version, stream, &command);
     if (!status)
-        return exec->timed ? submit_timed(stream, &command, position)
-                           : stream_submit_entered(stream, &command, NULL, position);
+        return exec->holds & HOLDS_RECORD ? submit_timed(stream, &command, position)
+                                          : stream_submit_entered(stream, &command, NULL, position);
     pthread_mutex_unlock(&stream->lock);
     return status;
 }

@@ -76,7 +76,7 @@ static cls_status flush(struct replay *replay, unsigned lane) {
 static cls_status find_queues(struct replay *replay) {
     struct graph_exec *exec = replay->exec;
     const struct queue_traits traits = {.out_of_order = false,
-                                        .profiled = exec->timed,
+                                        .profiled = exec->holds & HOLDS_RECORD,
                                         .priority = replay->run->stream->queue->traits.priority};
     cls_status status = CLS_SUCCESS;
     const bool hurt = atomic_exchange(&exec->hurt, false);
@@ -147,7 +147,8 @@ static cls_status flush_deps(struct replay *replay, unsigned i) {
 }
 
 static bool is_record(const struct replay *replay, unsigned i) {
-    return RARELY(replay->exec->timed) && command_is_record(&replay->exec->nodes.items[i].command);
+    return RARELY(replay->exec->holds & HOLDS_RECORD) &&
+           command_is_record(&replay->exec->nodes.items[i].command);
 }
 
 /* Whether the node ends last, and its event can be the launch's. For a stream with an in-order queue that of a node on
@@ -376,7 +377,7 @@ static void aim(struct replay *replay, struct target target, struct wait_list wa
     replay->target = target;
     replay->outside = waits;
     replay->on_stream = !target.in_order && replay->exec->plan.n_lanes == 1 && !lies &&
-                        !replay->exec->in_order && !replay->exec->timed;
+                        !(replay->exec->holds & (HOLDS_LIBRARY_CALL | HOLDS_RECORD));
     replay->chained = replay->on_stream || lies;
     if (!target.in_order && !replay->on_stream && waits.count)
         stream_flush_locked(replay->run->stream);

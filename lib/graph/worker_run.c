@@ -21,9 +21,9 @@ struct progress {
 
 static cls_status make_stream(struct graph_exec *exec, unsigned lane) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    config.order = exec->in_order ? CLS_ORDER_IN_ORDER : CLS_ORDER_AUTO;
+    config.order = exec->holds & HOLDS_LIBRARY_CALL ? CLS_ORDER_IN_ORDER : CLS_ORDER_AUTO;
     config.name = exec->name;
-    config.timing = exec->timed;
+    config.timing = (exec->holds & HOLDS_RECORD) != 0;
     return stream_new_owned(exec->context, &config, "a graph", &exec->streams[lane]);
 }
 
