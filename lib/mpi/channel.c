@@ -336,7 +336,7 @@ cls_status channel_submit(struct comm *comm, const struct comm_request *request,
     if (!job)
         return report(CLS_ERROR_OUT_OF_MEMORY, "no memory for a call");
     pthread_mutex_lock(&comm->lock);
-    cls_status status = comm->failed || comm->aborted ? comm_report_failure(comm) : CLS_SUCCESS;
+    cls_status status = comm->health == WELL ? CLS_SUCCESS : comm_report_failure(comm);
     if (!status && !channel->open)
         status = channel_open(comm, channel, name);
     if (!status)

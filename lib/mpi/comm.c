@@ -152,7 +152,7 @@ static cls_status start_thread(struct comm *comm) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int failed = pthread_create(&comm->thread, NULL, comm_thread, comm);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    comm->started = !failed;
+    comm->has_thread = !failed;
     return failed ? report(CLS_ERROR_OUT_OF_MEMORY, "no thread for a communicator") : CLS_SUCCESS;
 }
 
@@ -243,8 +243,8 @@ void comm_set(struct comm *comm, _Atomic bool *flag) {
 
 void comm_end(struct comm *comm) {
     pthread_mutex_lock(&comm->lock);
-    const bool running = comm->started && !comm->joined;
-    comm->joined = true;
+    const bool running = comm->has_thread;
+    comm->has_thread = false;
     pthread_mutex_unlock(&comm->lock);
     comm_set(comm, &comm->stopping);
     if (running)
@@ -270,9 +270,9 @@ cls_status cls_mpi_comm_destroy(cls_mpi_comm handle) {
         return status;
     if (!table_remove(KIND_COMM, handle))
         return report(CLS_ERROR_INVALID_HANDLE, "another thread destroys the communicator");
-    const bool was_well = !comm->failed && !comm->aborted;
+    const bool was_well = comm->health == WELL;
     comm_end(comm);
-    if (was_well && comm->failed)
+    if (was_well && comm->health == FAILED)
         status = comm_report_failure(comm);
     free_comm(comm);
     return status;
@@ -290,7 +290,7 @@ cls_status cls_mpi_comm_get_info(cls_mpi_comm handle, cls_mpi_comm_info *info) {
         return status;
     pthread_mutex_lock(&comm->lock);
     snprintf(now.name, sizeof now.name, "%s", comm->name);
-    snprintf(now.failure, sizeof now.failure, "%s", comm->failed || comm->aborted ? comm->why : "");
+    snprintf(now.failure, sizeof now.failure, "%s", comm->health == WELL ? "" : comm->why);
     now.rank = comm->rank;
     now.ranks = comm->ranks;
     now.context = comm->context;
@@ -301,7 +301,7 @@ cls_status cls_mpi_comm_get_info(cls_mpi_comm handle, cls_mpi_comm_info *info) {
     now.host = comm->peers[comm->rank].host;
     now.host_ranks = host_of(comm)->n;
     now.sent_bytes = atomic_load(&comm->sent_bytes);
-    now.status = comm->failed || comm->aborted ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS;
+    now.status = comm->health == WELL ? CLS_SUCCESS : CLS_ERROR_COMMAND_FAILED;
     pthread_mutex_unlock(&comm->lock);
     now.size = info->size;
     memcpy(info, &now, info->size);

@@ -134,6 +134,12 @@ struct host {
     int *ranks;    /* ascending */
 };
 
+enum health {
+    WELL,
+    ABORTED, /* `why` is set by another thread than the communication thread */
+    FAILED   /* `why` is final; the streams have been told */
+};
+
 struct comm {
     struct table_entry entry;
     char name[32];
@@ -152,11 +158,10 @@ struct comm {
     pthread_cond_t wake;  /* a job, a request to stop, a failure from outside */
     struct channel channels[CHANNELS];
     struct signature own[SIGNATURES]; /* of collectives, at number % SIGNATURES; while compares */
-    bool started, joined;             /* the thread */
+    bool has_thread;                  /* until somebody joins it */
     _Atomic bool agreed;              /* all ranks have created it: the thread may begin */
     _Atomic bool stopping; /* the thread ends once what was submitted is done, or has failed */
-    _Atomic bool aborted;  /* `why` is set by another thread than the communication thread */
-    _Atomic bool failed;   /* `why` is final; the streams have been told */
+    _Atomic enum health health;
     char why[TEXT];
     uint64_t completed;
 

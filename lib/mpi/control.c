@@ -220,7 +220,7 @@ static void take_note(struct comm *comm, const struct note *note) {
         comm_fail(comm, false, "%s", note->text);
         break;
     case NOTE_SIGNATURE:
-        if (!comm->failed)
+        if (comm->health != FAILED)
             take_signature(comm, note);
         break;
     case NOTE_ASK:
@@ -293,7 +293,7 @@ static void beat(struct comm *comm) {
     const uint64_t now = now_ns();
     const uint64_t pace = comm->peer_timeout_ns / 4 < SECOND ? comm->peer_timeout_ns / 4 : SECOND;
     const int next = (comm->rank + 1) % comm->ranks;
-    if (now - comm->beat_ns < pace || comm->failed || comm->ranks == 1)
+    if (now - comm->beat_ns < pace || comm->health == FAILED || comm->ranks == 1)
         return;
     comm->beat_ns = now;
     if (!comm->has_left)
@@ -330,8 +330,8 @@ void control_close(struct comm *comm) {
         if (MPI_Wait(&comm->incoming, MPI_STATUS_IGNORE))
             cancelled = 0;
     }
-    comm->leaks = !cancelled || comm->outgoing || (comm->failed && !comm->drained);
-    if (comm->failed)
+    comm->leaks = !cancelled || comm->outgoing || (comm->health == FAILED && !comm->drained);
+    if (comm->health == FAILED)
         return;
     MPI_Comm_free(&comm->data);
     MPI_Comm_free(&comm->control);

@@ -305,10 +305,9 @@ static bool step_reduction(const struct channel *channel, struct exchange_piece 
         return (channel->comm->n_hosts == 1 ||
                 by_blocks(combine_hosts, channel, piece, channel->comm->rank)) &&
                (piece->exchanged || spread_results(channel, piece));
-    default:
-        piece->exchanged = true;
-        return true;
     }
+    piece->exchanged = true;
+    return true;
 }
 
 static bool step_gather(const struct channel *channel, struct exchange_piece *piece) {
@@ -465,7 +464,7 @@ bool piece_poll(struct channel *channel, struct exchange_piece *piece, bool *pro
         if (!test_all(channel, piece, &all, progressed))
             return false;
         if (!all || (piece->awaited && !host_has_marked(channel->comm, piece, piece->awaited)))
-            return !channel->comm->failed;
+            return channel->comm->health != FAILED;
         piece->n = 0;
         piece->awaited = NOWHERE;
         piece->phase++;

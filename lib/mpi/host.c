@@ -278,5 +278,5 @@ bool host_has_marked(struct comm *comm, const struct exchange_piece *piece,
     for (int local = 0; local < n; local++)
         if (local != comm->peers[comm->rank].local && !has_marked(comm, piece, stage, local))
             return false;
-    return !comm->failed;
+    return comm->health != FAILED;
 }

@@ -56,7 +56,7 @@ cls_status cls_mpi_comm_shrink(cls_mpi_comm handle, cls_mpi_comm *out) {
     if (status)
         return status;
     status = comm_may_block(comm);
-    if (!status && !comm->failed && !comm->aborted)
+    if (!status && comm->health == WELL)
         status = report(CLS_ERROR_INVALID_STATE, "communicator '%s' has not failed", comm->name);
     return comm_put(comm, status ? status : create(comm, out));
 }

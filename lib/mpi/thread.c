@@ -66,9 +66,9 @@ cls_status comm_report_failure(struct comm *comm) {
 }
 
 void comm_abort_locked(struct comm *comm, const char *why) {
-    if (comm->failed || comm->aborted)
+    if (comm->health != WELL)
         return;
-    comm->aborted = true;
+    comm->health = ABORTED;
     snprintf(comm->why, sizeof comm->why, "%s", why);
     pthread_cond_signal(&comm->wake);
 }
@@ -89,13 +89,13 @@ static void fail_streams(struct comm *comm) {
 
 void comm_fail(struct comm *comm, bool tell, const char *format, ...) {
     va_list args;
-    if (comm->failed)
+    if (comm->health == FAILED)
         return;
     va_start(args, format);
     pthread_mutex_lock(&comm->lock);
-    if (!comm->aborted)
+    if (comm->health == WELL)
         vsnprintf(comm->why, sizeof comm->why, format, args);
-    comm->failed = true;
+    comm->health = FAILED;
     fail_streams(comm);
     pthread_mutex_unlock(&comm->lock);
     va_end(args);
@@ -154,7 +154,7 @@ static bool begin_piece(struct comm *comm, struct channel *channel) {
     piece->count = job->count - at < job->step ? job->count - at : job->step;
     if (comm->compares && g == job->first && channel == &comm->channels[COLLECTIVES])
         control_compare(comm, &job->call);
-    if (comm->failed)
+    if (comm->health == FAILED)
         return false;
     channel->begun++;
     return piece_begin(channel, piece);
@@ -202,11 +202,11 @@ static void note_progress(struct channel *channel) {
 
 static bool advance(struct comm *comm, struct channel *channel) {
     bool progressed = false;
-    while (!comm->failed && begin_piece(comm, channel))
+    while (comm->health != FAILED && begin_piece(comm, channel))
         progressed = true;
-    for (uint64_t g = channel->moved_pieces; g < channel->begun && !comm->failed; g++)
+    for (uint64_t g = channel->moved_pieces; g < channel->begun && comm->health != FAILED; g++)
         piece_poll(channel, &channel->flights[g % comm->chunks], &progressed);
-    if (!comm->failed)
+    if (comm->health != FAILED)
         signal_moved(comm, channel);
     if (progressed)
         note_progress(channel);
@@ -233,7 +233,7 @@ static void sleep_until_woken(struct comm *comm, uint64_t ns) {
     const uint64_t until = now_ns() + ns;
     const struct timespec time = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
     pthread_mutex_lock(&comm->lock);
-    if ((comm->failed || !has_jobs(comm)) && !comm->aborted && !comm->stopping)
+    if ((comm->health == FAILED || (comm->health == WELL && !has_jobs(comm))) && !comm->stopping)
         pthread_cond_timedwait(&comm->wake, &comm->lock, &time);
     pthread_mutex_unlock(&comm->lock);
 }
@@ -244,7 +244,8 @@ static void pause_thread(struct comm *comm, uint64_t last_progress) {
                          : idle / 8 > MOST_SLEEP_NS ? MOST_SLEEP_NS
                                                     : idle / 8;
     if (comm->is_idle)
-        sleep_until_woken(comm, comm->failed && !comm->stopping ? DRAIN_NS * 10 : IDLE_NS);
+        sleep_until_woken(comm,
+                          comm->health == FAILED && !comm->stopping ? DRAIN_NS * 10 : IDLE_NS);
     else if (idle < SPIN_NS)
         sched_yield();
     else
@@ -254,13 +255,13 @@ static void pause_thread(struct comm *comm, uint64_t last_progress) {
 /* One look at everything. Returns whether something moved. */
 static bool look(struct comm *comm) {
     bool progressed = false;
-    if (comm->aborted && !comm->failed)
+    if (comm->health == ABORTED)
         comm_fail(comm, true, "%s", "");
-    for (int c = 0; c < CHANNELS && !comm->failed; c++)
+    for (int c = 0; c < CHANNELS && comm->health != FAILED; c++)
         if (comm->channels[c].open)
             progressed |= advance(comm, &comm->channels[c]);
     progressed |= control_poll(comm);
-    if (!comm->failed)
+    if (comm->health != FAILED)
         control_watch(comm);
     else
         comm->drained = pieces_drain(comm);
@@ -272,7 +273,7 @@ static bool look(struct comm *comm) {
 static bool may_end(struct comm *comm) {
     if (!comm->stopping)
         return false;
-    if (comm->failed)
+    if (comm->health == FAILED)
         return (comm->drained && control_is_quiet(comm)) ||
                now_ns() - comm->failed_ns > MOST_DRAIN_NS;
     pthread_mutex_lock(&comm->lock);
@@ -283,8 +284,8 @@ static bool may_end(struct comm *comm) {
 
 static void update_idle(struct comm *comm) {
     pthread_mutex_lock(&comm->lock);
-    comm->is_idle = comm->failed ? comm->drained && control_is_quiet(comm)
-                                 : !has_jobs(comm) && !comm->stopping && !comm->asked_ns;
+    comm->is_idle = comm->health == FAILED ? comm->drained && control_is_quiet(comm)
+                                           : !has_jobs(comm) && !comm->stopping && !comm->asked_ns;
     pthread_mutex_unlock(&comm->lock);
 }
 
