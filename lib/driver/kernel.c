@@ -65,9 +65,8 @@ enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kern
         return PARAMETER_LOCAL;
     case CL_KERNEL_ARG_ADDRESS_PRIVATE:
         return PARAMETER_VALUE;
-    default:
-        return PARAMETER_UNKNOWN;
     }
+    return PARAMETER_UNKNOWN;
 }
 
 bool kernel_parameter_text(const struct device *device, cl_kernel kernel, unsigned i,

@@ -28,7 +28,7 @@ static const struct trust_row {
     unsigned
         ends_process; /* a quirk with which the trial would crash; it then counts as wrong, and the quirk's
                                        own row tells the reason */
-} rows[TRUSTS] = {
+} rows[] = {
     [TRUST_TRANSFERS] =
         {.meaning = "reads and writes at any offset move those bytes and no others",
          .is_right = trial_of_transfers,
@@ -147,6 +147,7 @@ static const struct trust_row {
                    "Host and device do not see what the other wrote to shared virtual "
                    "memory; the library takes the device to have none."}},
 };
+_Static_assert(sizeof rows / sizeof *rows == TRUSTS, "one row for each trust");
 
 /* --- the trials --- */
 

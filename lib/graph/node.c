@@ -264,9 +264,13 @@ bool node_replace_memory(struct graph_node *node, const struct buffer *buffer, c
         return replace_side(&command->u.fill.to, buffer, memory);
     case CAPTURE_PEER:
         return command->u.peer.to == buffer || command->u.peer.from == buffer;
-    default:
-        return false;
+    case CAPTURE_REFUSED:
+    case CAPTURE_HOST_COPY:
+    case CAPTURE_MIGRATE:
+    case CAPTURE_CODE:
+        break;
     }
+    return false;
 }
 
 /* --- what a node touches --- */

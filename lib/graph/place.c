@@ -13,9 +13,11 @@ unsigned node_n_places(const struct graph_node *node) {
     case CAPTURE_PEER:
     case CAPTURE_MIGRATE:
         return N_SIDES;
-    default:
-        return 0;
+    case CAPTURE_REFUSED:
+    case CAPTURE_CODE:
+        break;
     }
+    return 0;
 }
 
 /* --- as captured --- */
@@ -87,9 +89,11 @@ struct place node_place(const struct graph_node *node, unsigned i) {
         return place_of_memory(command, i == SIDE_TO ? command->u.fill.to : NULL);
     case CAPTURE_MIGRATE:
         return place_of_memory(command, i == SIDE_TO ? *command->u.migrate.memory : NULL);
-    default:
-        return (struct place){NULL};
+    case CAPTURE_REFUSED:
+    case CAPTURE_CODE:
+        break;
     }
+    return (struct place){NULL};
 }
 
 /* --- other memory --- */
@@ -137,7 +141,11 @@ static void set_side(struct command *command, const struct graph_node *node, uns
     case CAPTURE_MIGRATE:
         command->u.migrate.memory = &buffer->memory;
         break;
-    default:
+    case CAPTURE_REFUSED:
+    case CAPTURE_LAUNCH:
+    case CAPTURE_HOST_COPY:
+    case CAPTURE_CODE:
+    case CAPTURE_LIBRARY:
         break;
     }
 }

@@ -21,9 +21,11 @@ typedef _Atomic(struct spec *) slot;
 static slot map_slots[OP_ROWS][TYPES][TYPES][SHAPES];
 static slot reduction_slots[OP_ROWS][TYPES][SHAPES][STAGES];
 
-static const char *const family_names[OP_FAMILIES] = {
+static const char *const family_names[] = {
     "CAST", "WHERE", "UNARY", "UNARY_PARAM", "BINARY", "REDUCE", "DOT",
 };
+_Static_assert(sizeof family_names / sizeof *family_names == OP_FAMILIES,
+               "one name for each family");
 
 /* Publishes `made`, or returns the one that another thread has published first. */
 static const struct spec *publish(slot *at, struct spec *made) {

@@ -161,7 +161,7 @@ cls_status cls_profile_get_kind_overlap(cls_profile handle, cls_command_kind a, 
 /* --- names --- */
 
 const char *cls_command_kind_name(cls_command_kind kind) {
-    static const char *const names[CLS_COMMAND_KINDS] = {
+    static const char *const names[] = {
         [CLS_COMMAND_KERNEL] = "kernel",     [CLS_COMMAND_COPY_H2D] = "copy_h2d",
         [CLS_COMMAND_COPY_D2H] = "copy_d2h", [CLS_COMMAND_COPY_D2D] = "copy_d2d",
         [CLS_COMMAND_FILL] = "fill",         [CLS_COMMAND_MIGRATE] = "migrate",
@@ -169,14 +169,16 @@ const char *cls_command_kind_name(cls_command_kind kind) {
         [CLS_COMMAND_CALLBACK] = "callback", [CLS_COMMAND_FOREIGN] = "foreign",
         [CLS_COMMAND_GRAPH] = "graph",
     };
+    _Static_assert(sizeof names / sizeof *names == CLS_COMMAND_KINDS, "one name for each kind");
     return (unsigned)kind < CLS_COMMAND_KINDS && names[kind] ? names[kind] : "?";
 }
 
 const char *cls_hold_name(cls_hold hold) {
-    static const char *const names[CLS_HOLDS] = {
+    static const char *const names[] = {
         [CLS_HOLD_NONE] = "none",   [CLS_HOLD_DEPENDENCY] = "dependency",
         [CLS_HOLD_HOST] = "host",   [CLS_HOLD_QUEUE] = "queue",
         [CLS_HOLD_WIDTH] = "width", [CLS_HOLD_LATENCY] = "latency",
     };
+    _Static_assert(sizeof names / sizeof *names == CLS_HOLDS, "one name for each hold");
     return (unsigned)hold < CLS_HOLDS ? names[hold] : "?";
 }

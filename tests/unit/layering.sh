@@ -179,6 +179,9 @@ shared_handle_types() {
         sort | uniq -d | sed 's/^/two pools of objects have type /'
 }
 
+# A switch over an enumeration names every case, so that the compiler asks for one that is forgotten.
+defaults() { grep -n '^ *default:' -r "$srcdir/lib" --include='*.c' || true; }
+
 check "only lib/driver names OpenCL functions" "$(opencl_calls)"
 check "includes point down only" "$(upward_includes)"
 check "only base/thread.c starts threads" "$(own_threads)"
@@ -196,5 +199,6 @@ check "every folder of lib is a known layer" "$(unknown_layers)"
 check "tools, examples, bench and tests/api include no header of lib" "$(inside_views)"
 check "lib/mpi includes public headers and its own" "$(addon_views)"
 check "only clstream/opencl.h names OpenCL types" "$(opencl_types_in_headers)"
+check "no switch of lib has a default" "$(defaults)"
 check "every pool of objects has a type of its own" "$(shared_handle_types)"
 finish
