@@ -81,9 +81,7 @@ static cls_status submit_timed(struct event *event, struct stream *stream, uint6
     cls_status status = stream_submit_entered(stream, &marker, NULL, position);
     if (!*position) /* refused; see stream_mark */
         return status;
-    pthread_mutex_lock(&stream->lock);
-    stream->want_profiled = true;
-    pthread_mutex_unlock(&stream->lock);
+    stream_want_timing(stream);
     return CLS_SUCCESS;
 }
 

@@ -367,13 +367,6 @@ static cls_status capture(struct batch *batch, struct stream *stream, uint64_t *
     return status;
 }
 
-static bool is_captured(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    const bool captured = stream->capturing;
-    pthread_mutex_unlock(&stream->lock);
-    return captured;
-}
-
 static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *position) {
     if (stream->context != batch->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "batch and stream are of different contexts");
@@ -390,7 +383,7 @@ static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *
     if (status)
         return status;
     batch->overlaps_checked = true;
-    if (is_captured(stream))
+    if (stream_captured_by(stream))
         return capture(batch, stream, position);
     upload_again_after_failure(batch);
     return submit(batch, stream, position);

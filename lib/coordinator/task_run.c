@@ -25,13 +25,6 @@ enum { NOWHERE = -1 };
 
 /* --- before the first call --- */
 
-static uint64_t outstanding(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    uint64_t count = stream->submitted - atomic_load(&stream->retired);
-    pthread_mutex_unlock(&stream->lock);
-    return count;
-}
-
 static cls_status find_place(const struct run *run, uint32_t number, uint32_t *place) {
     const struct task *task = &run->graph->tasks[number];
     *place = (uint32_t)NOWHERE;
@@ -60,7 +53,7 @@ static cls_status prepare(struct run *run) {
         return error_set(CLS_ERROR_INVALID_STATE, "'%s' has no streams",
                          run->graph->coordinator->name);
     for (size_t i = 0; i < run->plan.count; i++)
-        run->slots[i] = (struct slot){CLS_NO_TASK, outstanding(run->plan.streams[i].stream)};
+        run->slots[i] = (struct slot){CLS_NO_TASK, stream_outstanding(run->plan.streams[i].stream)};
     for (uint32_t i = 0; i < run->graph->count && !status; i++)
         status = find_place(run, i, &run->place[i]);
     return status;

@@ -35,13 +35,6 @@ cls_status timeline_signal_captured(struct timeline *timeline, struct stream *st
     return keep(timeline, &signal);
 }
 
-static struct object *capture_of(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    struct object *capture = stream->capturing ? (struct object *)(void *)stream->capture : NULL;
-    pthread_mutex_unlock(&stream->lock);
-    return capture; /* compared only */
-}
-
 /* Under the lock. */
 static bool will_be_reached(struct timeline *timeline, uint64_t value) {
     bool reached = timeline->value >= value;
@@ -69,7 +62,7 @@ static const struct captured_signal *find(const struct timeline *timeline, uint6
 
 void timeline_find_captured(struct timeline *timeline, struct stream *stream, uint64_t value,
                             struct captured_record *out) {
-    const struct object *own = capture_of(stream);
+    const void *own = stream_captured_by(stream);
     *out = (struct captured_record){NULL, 0};
     timeline_forget_captured(timeline, false);
     pthread_mutex_lock(&timeline->lock);

@@ -93,9 +93,7 @@ static cls_status submit_timed(struct stream *stream, struct command *command, u
     object_release(&run->object);
     if (status)
         return status;
-    pthread_mutex_lock(&stream->lock);
-    stream->want_profiled = true;
-    pthread_mutex_unlock(&stream->lock);
+    stream_want_timing(stream);
     return CLS_SUCCESS;
 }
 

@@ -129,9 +129,7 @@ static cls_status open_side(struct peer_side *side, struct stream *stream,
                             struct context *context) {
     *side = (struct peer_side){.on.context = context};
     if (context == stream->context) {
-        pthread_mutex_lock(&stream->lock);
-        side->on.queue = stream->queue;
-        pthread_mutex_unlock(&stream->lock);
+        side->on.queue = stream_queue(stream);
         return CLS_SUCCESS;
     }
     cls_status status = context_lend_queue(context, &side->on.queue);

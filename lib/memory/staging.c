@@ -305,13 +305,10 @@ static struct run_result run_staged(struct stream *stream, const struct command 
     struct staged staged = {.stream = stream,
                             .device = stream->context->device,
                             .command = command,
-                            .on.context = stream->context,
+                            .on = {.context = stream->context, .queue = stream_queue(stream)},
                             .memory = memory,
                             .host = host,
                             .to_device = to_device};
-    pthread_mutex_lock(&stream->lock);
-    staged.on.queue = stream->queue;
-    pthread_mutex_unlock(&stream->lock);
     return copy_call(&staged, rect);
 }
 

@@ -336,6 +336,33 @@ uint64_t stream_newest(struct stream *stream) {
     return position;
 }
 
+uint64_t stream_outstanding(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const uint64_t count = stream->submitted - atomic_load(&stream->retired);
+    pthread_mutex_unlock(&stream->lock);
+    return count;
+}
+
+const void *stream_captured_by(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const void *capture = stream->capturing ? stream->capture : NULL;
+    pthread_mutex_unlock(&stream->lock);
+    return capture;
+}
+
+struct queue *stream_queue(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    struct queue *queue = stream->queue;
+    pthread_mutex_unlock(&stream->lock);
+    return queue;
+}
+
+void stream_want_timing(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    stream->want_profiled = true;
+    pthread_mutex_unlock(&stream->lock);
+}
+
 /* A copy on the host, which is never a flight, uses memory on both sides. */
 static bool command_uses(const struct command *command, use_test uses, const void *arg) {
     const struct host_copy_arguments *copy = &command->u.host_copy;

@@ -191,8 +191,16 @@ bool stream_is_over(const struct stream *stream);
 /* Drops the waits of the next command; for a stream whose handle is gone. */
 void stream_drop_waits(struct stream *stream);
 
-/* The position of the last command so far; 0: none. */
-uint64_t stream_newest(struct stream *stream);
+/* Questions by others, which take the lock: the answer may have changed since. */
+uint64_t stream_newest(struct stream *stream);      /* the last command's position; 0: none */
+uint64_t stream_outstanding(struct stream *stream); /* commands that have not retired */
+/* The capture that records what is submitted, only to be compared; NULL: none. */
+const void *stream_captured_by(struct stream *stream);
+/* The queue that the next command goes to. */
+struct queue *stream_queue(struct stream *stream);
+
+/* From the next queue on, the stream's commands are timed. */
+void stream_want_timing(struct stream *stream);
 
 /* Looks up a handle (not NULL) and locks the stream; takes no reference, since a handle that is live under the lock stays so
  * until the lock is dropped. */
