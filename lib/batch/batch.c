@@ -46,7 +46,7 @@ _Static_assert(offsetof(struct batch, lock) == sizeof(struct object), "the lock 
 
 static _Atomic uint32_t last_serial;
 
-static cls_status take_config(const cls_batch_config *given, unsigned *streams) {
+static cls_status read_batch_config(const cls_batch_config *given, unsigned *streams) {
     cls_batch_config config = CLS_BATCH_CONFIG_INIT;
     cls_status status = SIZED_IN(cls_batch_config, &config, given);
     if (!status && config.streams > BATCH_STREAMS)
@@ -77,7 +77,7 @@ cls_status cls_batch_create(cls_context handle, const cls_batch_config *config, 
     unsigned streams;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_batch_create: out is null");
-    cls_status status = take_config(config, &streams);
+    cls_status status = read_batch_config(config, &streams);
     if (!status)
         status = context_get(handle, &context);
     if (status)

@@ -56,8 +56,8 @@ cls_status cls_batch_upload(cls_batch handle, const void *data, cls_dtype dtype,
 
 /* Checks the view and takes a reference to its buffer. Whether the host owns the memory is checked at
  * execution. */
-static cls_status take_array(struct batch *batch, const char *what, const cls_array *array,
-                             struct array_place *place) {
+static cls_status get_array(struct batch *batch, const char *what, const cls_array *array,
+                            struct array_place *place) {
     struct buffer *buffer;
     cls_status status = batch_check_dtype(batch, what, array->dtype);
     if (!status)
@@ -82,7 +82,7 @@ cls_status cls_batch_array(cls_batch handle, cls_array array, cls_value *out) {
     if (status)
         return status;
     struct batch_node node = {.kind = NODE_ARRAY, .dtype = array.dtype, .count = array.count};
-    status = take_array(batch, "array", &array, &node.place);
+    status = get_array(batch, "array", &array, &node.place);
     if (!status) {
         batch_rebind(batch);
         status = add_input(batch, &node, out);
@@ -145,7 +145,7 @@ static cls_status move_node(struct batch *batch, const char *what, struct batch_
                             const cls_array *array) {
     struct array_place place;
     const size_t size = cls_dtype_size(node->dtype);
-    cls_status status = take_array(batch, what, array, &place);
+    cls_status status = get_array(batch, what, array, &place);
     if (status)
         return status;
     if (array->dtype != node->dtype)

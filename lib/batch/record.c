@@ -218,7 +218,7 @@ cls_status cls_batch_gemm(cls_batch handle, cls_value a, cls_value b, size_t row
                               .row = &product_row,
                               .n_inputs = 2,
                               .product = {.rows = rows, .columns = columns, .inner = inner}};
-    cls_status status = blas_take_config(config, &node.product.config);
+    cls_status status = blas_read_config(config, &node.product.config);
     if (!status)
         status = batch_enter(handle, &batch);
     return status ? status : batch_leave(batch, record_product(batch, a, b, &node, out));

@@ -31,7 +31,7 @@ static cls_status check_contexts(const struct copy_call *call) {
     return error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
 }
 
-static cls_status take_stream(struct copy_call *call, cls_stream stream) {
+static cls_status get_stream(struct copy_call *call, cls_stream stream) {
     struct buffer *any = call->to ? call->to : call->from;
     cls_status status = stream_get(stream, any->context, &call->stream);
     if (!status)
@@ -73,8 +73,8 @@ static void copy_call_init(struct copy_call *call) {
     command_init(&call->command, NULL, NULL);
 }
 
-static cls_status take_buffers(struct copy_call *call, const cls_buffer *to,
-                               const cls_buffer *from) {
+static cls_status get_buffers(struct copy_call *call, const cls_buffer *to,
+                              const cls_buffer *from) {
     copy_call_init(call);
     cls_status status = CLS_SUCCESS;
     if (to)
@@ -86,20 +86,20 @@ static cls_status take_buffers(struct copy_call *call, const cls_buffer *to,
 
 cls_status copy_call_begin(struct copy_call *call, cls_stream stream, const cls_buffer *to,
                            const cls_buffer *from) {
-    cls_status status = take_buffers(call, to, from);
-    return status ? status : take_stream(call, stream);
+    cls_status status = get_buffers(call, to, from);
+    return status ? status : get_stream(call, stream);
 }
 
 cls_status copy_call_begin_crossing(struct copy_call *call, cls_stream stream, const cls_buffer *to,
                                     const cls_buffer *from) {
-    cls_status status = take_buffers(call, to, from);
+    cls_status status = get_buffers(call, to, from);
     call->may_cross = true;
-    return status ? status : take_stream(call, stream);
+    return status ? status : get_stream(call, stream);
 }
 
 cls_status copy_call_begin_on(struct copy_call *call, struct stream *stream, const cls_buffer *to,
                               const cls_buffer *from) {
-    cls_status status = take_buffers(call, to, from);
+    cls_status status = get_buffers(call, to, from);
     if (status)
         return status;
     call->stream = stream;
@@ -117,7 +117,7 @@ void copy_call_drop(struct copy_call *call) {
 cls_status copy_call_begin_moving(struct copy_call *call, cls_stream stream, cls_buffer buffer) {
     copy_call_init(call);
     cls_status status = buffer_find(buffer, &call->to);
-    return status ? status : take_stream(call, stream);
+    return status ? status : get_stream(call, stream);
 }
 
 bool copy_call_is_staged(const struct copy_call *call, bool to_device, const void *host,

@@ -83,7 +83,7 @@ static cls_status h2h_rect(void *dst, const void *src, const cls_rect *given, cl
     struct rect_3d rect;
     cls_status status = rect_check_given(given);
     if (!status)
-        status = rect_take(given, SIZE_MAX, SIZE_MAX, &rect);
+        status = rect_read(given, SIZE_MAX, SIZE_MAX, &rect);
     return status ? status : h2h(&type_host_copy_rect, dst, src, &rect, stream, blocking);
 }
 

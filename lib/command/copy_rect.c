@@ -47,9 +47,10 @@ static const struct command_type type_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
                                                    .touch = touch_rect};
 
 /* Takes the rectangle of a call that has begun. Where it is refused or empty, ends the call and sets `*done`. */
-static cls_status take(struct copy_call *t, const cls_rect *rect, struct rect_3d *out, bool *done) {
+static cls_status read_call(struct copy_call *t, const cls_rect *rect, struct rect_3d *out,
+                            bool *done) {
     cls_status status =
-        rect_take(rect, t->to ? t->to->bytes : SIZE_MAX, t->from ? t->from->bytes : SIZE_MAX, out);
+        rect_read(rect, t->to ? t->to->bytes : SIZE_MAX, t->from ? t->from->bytes : SIZE_MAX, out);
     *done = status || !out->depth;
     if (*done)
         return copy_call_end(t, status);
@@ -74,7 +75,7 @@ static cls_status rect_h2d(cls_buffer dst, const void *src, const cls_rect *give
         status = copy_call_begin(&t, stream, &dst, NULL);
     if (status)
         return status;
-    status = take(&t, given, &rect, &done);
+    status = read_call(&t, given, &rect, &done);
     if (done)
         return status;
     const size_t span = rect_end(&rect, &rect.src);
@@ -98,7 +99,7 @@ static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *given, cls
         status = copy_call_begin(&t, stream, NULL, &src);
     if (status)
         return status;
-    status = take(&t, given, &rect, &done);
+    status = read_call(&t, given, &rect, &done);
     if (done)
         return status;
     const size_t span = rect_end(&rect, &rect.dst);
@@ -153,7 +154,7 @@ static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *given
         status = copy_call_begin_crossing(&t, stream, &dst, &src);
     if (status)
         return status;
-    status = take(&t, given, &rect, &done);
+    status = read_call(&t, given, &rect, &done);
     if (done)
         return status;
     status = copy_call_check_overlap(&t, &rect, "the rectangles", &done);

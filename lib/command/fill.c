@@ -95,12 +95,13 @@ static cls_status fill(cls_buffer dst, size_t offset, size_t bytes, struct patte
 }
 
 /* The source counts for nothing: it is taken to be of the destination's shape. */
-static cls_status take(const struct buffer *to, const cls_rect *given, struct rect_3d *out) {
+static cls_status read_fill_rect(const struct buffer *to, const cls_rect *given,
+                                 struct rect_3d *out) {
     cls_rect rect = *given;
     rect.src_offset = rect.dst_offset;
     rect.src_pitch = rect.dst_pitch;
     rect.src_slice_pitch = rect.dst_slice_pitch;
-    return rect_take(&rect, to->bytes, to->bytes, out);
+    return rect_read(&rect, to->bytes, to->bytes, out);
 }
 
 static cls_status fill_rect(cls_buffer dst, const cls_rect *given, struct pattern pattern,
@@ -114,7 +115,7 @@ static cls_status fill_rect(cls_buffer dst, const cls_rect *given, struct patter
         return status;
     status = check_pattern(&pattern);
     if (!status)
-        status = take(t.to, given, &rect);
+        status = read_fill_rect(t.to, given, &rect);
     if (!status)
         status = check_multiples(&pattern, rect.dst.offset, rect.width);
     if (!status)

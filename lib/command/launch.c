@@ -117,9 +117,9 @@ static struct buffer *borrow(const struct refs *lender, cls_buffer handle,
 }
 
 /* Finds an argument's buffer: borrowed from the newest flight, or with a reference that goes into the command. */
-static inline cls_status take_buffer(const struct kernel *kernel, unsigned i, cls_buffer handle,
-                                     const struct refs *lender, struct command *command,
-                                     struct buffer **out) {
+static inline cls_status get_buffer(const struct kernel *kernel, unsigned i, cls_buffer handle,
+                                    const struct refs *lender, struct command *command,
+                                    struct buffer **out) {
     struct buffer *buffer = borrow(lender, handle, command);
     if (buffer) {
         *out = buffer;
@@ -145,7 +145,7 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
     struct buffer *buffer = NULL;
     cls_status status = CLS_SUCCESS;
     if (arg->u.buffer)
-        status = take_buffer(slot->kernel, i, arg->u.buffer, lender, command, &buffer);
+        status = get_buffer(slot->kernel, i, arg->u.buffer, lender, command, &buffer);
     if (!status && buffer && RARELY(arg->access))
         status = copy_check_range(buffer, arg->u.part.offset, arg->size);
     if (!arg->u.buffer && RARELY(slot->kernel->context->device->quirks & QUIRK_NULL_BUFFER_HANGS))
@@ -161,7 +161,7 @@ COLD static cls_status set_part(struct kernel_slot *slot, unsigned i, const cls_
                                 struct command *command) {
     struct buffer *buffer;
     struct buffer_part *part;
-    cls_status status = take_buffer(slot->kernel, i, arg->u.part.buffer, NULL, command, &buffer);
+    cls_status status = get_buffer(slot->kernel, i, arg->u.part.buffer, NULL, command, &buffer);
     if (!status)
         status = buffer_part_new(buffer, arg->u.part.offset, arg->size, &part);
     if (status)

@@ -46,7 +46,7 @@ cls_status op_check_range(const cls_array *array, const struct buffer *buffer) {
 }
 
 /* Resolves one view; the buffer's reference is the call's. `kept` NULL: the buffer is the handle's. */
-static cls_status take_view(const cls_array *array, struct buffer *kept, struct op_view *view) {
+static cls_status get_view(const cls_array *array, struct buffer *kept, struct op_view *view) {
     size_t size = cls_dtype_size(array->dtype);
     struct buffer *buffer;
     if (!size)
@@ -64,7 +64,7 @@ static cls_status take_view(const cls_array *array, struct buffer *kept, struct 
     return CLS_SUCCESS;
 }
 
-static cls_status take_stream(struct op_call *call, cls_stream handle) {
+static cls_status op_get_stream(struct op_call *call, cls_stream handle) {
     struct context *context = call->n_views ? call->views[0].buffer->context : NULL;
     for (unsigned i = 1; i < call->n_views; i++)
         if (call->views[i].buffer->context != context)
@@ -98,11 +98,11 @@ cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_arra
     call->row = NULL;
     call->parameter = NULL;
     for (unsigned i = 0; i < n_views && !status; i++) {
-        status = take_view(views[i], buffers ? buffers[i] : NULL, &call->views[i]);
+        status = get_view(views[i], buffers ? buffers[i] : NULL, &call->views[i]);
         call->n_views += !status;
     }
     if (!status)
-        status = take_stream(call, stream);
+        status = op_get_stream(call, stream);
     if (status)
         release_views(call);
     return status;

@@ -80,7 +80,7 @@ static void reduce(struct rect_3d *rect) {
         make_one_slice(rect);
 }
 
-cls_status rect_take(const cls_rect *rect, size_t dst_bytes, size_t src_bytes,
+cls_status rect_read(const cls_rect *rect, size_t dst_bytes, size_t src_bytes,
                      struct rect_3d *out) {
     struct rect_3d r = {
         .width = rect->width,

@@ -11,7 +11,7 @@ cls_status rect_check_given(const cls_rect *rect);
 
 /* Takes the rectangle of a call. An empty one has the depth 0. Returns CLS_ERROR_INVALID_VALUE for a pitch that is too
  * small, and CLS_ERROR_OUT_OF_RANGE for a side that passes the end of its memory (SIZE_MAX: not known). */
-cls_status rect_take(const cls_rect *rect, size_t dst_bytes, size_t src_bytes, struct rect_3d *out);
+cls_status rect_read(const cls_rect *rect, size_t dst_bytes, size_t src_bytes, struct rect_3d *out);
 
 /* Where the side ends. */
 size_t rect_end(const struct rect_3d *rect, const struct rect_side *side);

@@ -367,8 +367,8 @@ cl_int grids_enqueue(cl_command_queue queue, cl_kernel object, const struct grid
     return code;
 }
 
-cl_uint grids_turns(cl_command_queue queue, cl_kernel object, const struct grid *grid,
-                    cl_event *events, cl_uint most) {
+cl_uint grids_cross_context_launches(cl_command_queue queue, cl_kernel object,
+                                     const struct grid *grid, cl_event *events, cl_uint most) {
     const struct launch_kind kind = kind_of(grid);
     const uint64_t name = name_of(object);
     struct grid_kernel *kernel;

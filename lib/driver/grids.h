@@ -19,8 +19,8 @@
 
 /* Returns up to `most` events of launches of other contexts that must not overlap this one and that the driver still
  * has, each with a reference for the caller. */
-cl_uint grids_turns(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
-                    cl_event *events, cl_uint most);
+cl_uint grids_cross_context_launches(cl_command_queue queue, cl_kernel kernel,
+                                     const struct grid *grid, cl_event *events, cl_uint most);
 
 /* clEnqueueNDRangeKernel behind those waits. `event` may be NULL. */
 cl_int grids_enqueue(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,

@@ -63,7 +63,7 @@ static double time_batch(struct probe *probe, enum style style, unsigned n) {
 }
 
 /* Keeps the shortest time, as disturbances only add. 0 stands for no time yet. */
-static void keep_least(double *least, double ns) {
+static void set_least(double *least, double ns) {
     if (ns > 0 && (*least == 0 || ns < *least))
         *least = ns;
 }
@@ -73,7 +73,7 @@ static void keep_least(double *least, double ns) {
 static unsigned batch_size(struct probe *probe) {
     double least = 0;
     for (int i = 0; i < TRIES; i++)
-        keep_least(&least, time_batch(probe, PLAIN, MIN_BATCH));
+        set_least(&least, time_batch(probe, PLAIN, MIN_BATCH));
     const double n = least > 0 ? BATCH_NS / least : MIN_BATCH;
     return n < MIN_BATCH ? MIN_BATCH : n > MAX_BATCH ? MAX_BATCH : (unsigned)n;
 }
@@ -91,7 +91,7 @@ struct ways {
     struct ratios event, chain;
 };
 
-static void keep_ratio(struct ratios *ratios, double ns, double against) {
+static void add_ratio(struct ratios *ratios, double ns, double against) {
     if (ns > 0 && against > 0)
         ratios->of[ratios->used++] = ns / against;
 }
@@ -100,10 +100,10 @@ static void time_round(struct probe *probe, enum style styles, unsigned n, struc
     double ns[STYLES] = {0};
     for (enum style s = PLAIN; s < styles; s++) {
         ns[s] = time_batch(probe, s, n);
-        keep_least(&ways->least[s], ns[s]);
+        set_least(&ways->least[s], ns[s]);
     }
-    keep_ratio(&ways->event, ns[EVENT_EACH], ns[PLAIN]);
-    keep_ratio(&ways->chain, ns[CHAINED], lesser(ns[PLAIN], ns[EVENT_EACH]));
+    add_ratio(&ways->event, ns[EVENT_EACH], ns[PLAIN]);
+    add_ratio(&ways->chain, ns[CHAINED], lesser(ns[PLAIN], ns[EVENT_EACH]));
 }
 
 /* The styles take turns, so that a change of the machine's speed affects all of them. batch_size has warmed up. */
@@ -135,8 +135,8 @@ static void time_calls(cl_command_queue queue, cl_event event, struct caps *caps
     uint64_t middle = clock_now_ns();
     for (unsigned i = 0; i < CALLS; i++)
         clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    keep_least(&caps->flush_ns, (double)(middle - start) / CALLS);
-    keep_least(&caps->event_query_ns, (double)(clock_now_ns() - middle) / CALLS);
+    set_least(&caps->flush_ns, (double)(middle - start) / CALLS);
+    set_least(&caps->event_query_ns, (double)(clock_now_ns() - middle) / CALLS);
 }
 
 static void probe_calls(struct probe *probe, struct caps *caps) {

@@ -177,26 +177,27 @@ COLD static cls_status refuse_launch(const struct device *device, cl_kernel kern
 
 cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, cl_kernel kernel,
                           const struct grid *grid, struct wait_list waits, cl_event *event) {
-    const bool takes_turns = device->quirks & QUIRK_UNLIKE_GRIDS_ABORT;
+    const bool in_turn = device->quirks & QUIRK_UNLIKE_GRIDS_ABORT;
     driver_enter(device);
     const cl_int code =
-        takes_turns ? grids_enqueue(queue, kernel, grid, waits, event)
-                    : clEnqueueNDRangeKernel(queue, kernel, grid->dims, grid->offset, grid->global,
-                                             grid->local, waits.count, events_of(waits), event);
+        in_turn ? grids_enqueue(queue, kernel, grid, waits, event)
+                : clEnqueueNDRangeKernel(queue, kernel, grid->dims, grid->offset, grid->global,
+                                         grid->local, waits.count, events_of(waits), event);
     driver_leave(device);
     return RARELY(code) ? refuse_launch(device, kernel, grid, code) : CLS_SUCCESS;
 }
 
-bool kernel_turns_span(const struct device *device, cl_context context) {
+bool kernel_spans_contexts(const struct device *device, cl_context context) {
     return (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) && grids_span_contexts(context);
 }
 
-cl_uint kernel_turns(const struct device *device, cl_command_queue queue, cl_kernel kernel,
-                     const struct grid *grid, cl_event *events, cl_uint most) {
+cl_uint kernel_cross_context_launches(const struct device *device, cl_command_queue queue,
+                                      cl_kernel kernel, const struct grid *grid, cl_event *events,
+                                      cl_uint most) {
     if (!(device->quirks & QUIRK_UNLIKE_GRIDS_ABORT))
         return 0;
     driver_enter(device);
-    const cl_uint count = grids_turns(queue, kernel, grid, events, most);
+    const cl_uint count = grids_cross_context_launches(queue, kernel, grid, events, most);
     driver_leave(device);
     return count;
 }

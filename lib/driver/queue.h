@@ -76,10 +76,11 @@ cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, c
 /* Returns up to `most` events of launches in other cl_contexts that must not overlap this one, each with a reference for
  * the caller, who waits for them before the enqueue and then asks again. Returns 0 on nearly all drivers
  * (driver/grids.h). */
-cl_uint kernel_turns(const struct device *device, cl_command_queue queue, cl_kernel kernel,
-                     const struct grid *grid, cl_event *events, cl_uint most);
+cl_uint kernel_cross_context_launches(const struct device *device, cl_command_queue queue,
+                                      cl_kernel kernel, const struct grid *grid, cl_event *events,
+                                      cl_uint most);
 /* Whether there may be such launches for one of this context. */
-bool kernel_turns_span(const struct device *device, cl_context context);
+bool kernel_spans_contexts(const struct device *device, cl_context context);
 cls_status enqueue_write(const struct device *device, cl_command_queue queue, cl_mem to,
                          struct range_1d range, const void *from, struct wait_list waits,
                          cl_event *event);

@@ -109,14 +109,14 @@ static struct word *read_word(struct kernel_reading *reading) {
     return word;
 }
 
-static void see_word(struct kernel_reading *reading, struct item *item, struct word *word) {
+static void add_item_word(struct kernel_reading *reading, struct item *item, struct word *word) {
     if (word && ARRAY_ROOM(item->words, item->n_words, item->words_room, 16))
         item->words[item->n_words++] = word;
     else
         reading->failed = true;
 }
 
-static void note_name(struct kernel_reading *reading, struct item *item, struct word *word) {
+static void add_item_name(struct kernel_reading *reading, struct item *item, struct word *word) {
     if (ARRAY_ROOM(item->names, item->n_names, item->names_room, 2))
         item->names[item->n_names++] = word;
     else
@@ -181,7 +181,7 @@ static void read_macro_text(struct kernel_reading *reading, struct item *macro) 
         if (skip(reading))
             continue;
         if (begins_word(*reading->at)) {
-            see_word(reading, macro, read_word(reading));
+            add_item_word(reading, macro, read_word(reading));
             continue;
         }
         const char c = *reading->at++;
@@ -202,7 +202,7 @@ static void read_macro(struct kernel_reading *reading) {
     }
     struct word *name = read_word(reading);
     if (name)
-        note_name(reading, &macro, name);
+        add_item_name(reading, &macro, name);
     if (!reading->failed) {
         name->is_macro = true;
         if (*reading->at == '(')
@@ -276,7 +276,7 @@ static void open_parameters(struct kernel_reading *reading) {
     reading->has_params = true;
     reading->item.veiled |= reading->has_body;
     if (name && !is_one_of(name, types))
-        note_name(reading, &reading->item, name);
+        add_item_name(reading, &reading->item, name);
     else
         reading->item.veiled = true;
 }
@@ -319,7 +319,7 @@ static void read_code_word(struct kernel_reading *reading) {
     struct word *word = read_word(reading);
     if (!reading->item.n_words)
         reading->began_in = reading->n_conditions;
-    see_word(reading, &reading->item, word);
+    add_item_word(reading, &reading->item, word);
     reading->before = !reading->depth.braces && !reading->depth.parens ? word : NULL;
 }
 

@@ -49,7 +49,7 @@ static cls_status take(struct capture *capture, struct stream *stream, struct co
         return error_set(CLS_ERROR_UNSUPPORTED, "capture '%s': a %s cannot be captured",
                          capture->name, command_label(command));
     }
-    cls_status status = node_take(&node, stream, command, args);
+    cls_status status = node_from_command(&node, stream, command, args);
     if (status)
         return status;
     status = capture_append_in_ranges(capture, member, &node);

@@ -75,7 +75,7 @@ static cls_status set_launch(const struct node_change *setting) {
 
 /* --- other commands --- */
 
-static cls_status take_arguments(struct exec_node *item, const struct graph_node *node) {
+static cls_status copy_exec_arguments(struct exec_node *item, const struct graph_node *node) {
     const size_t bytes = node->command.u.library.bytes;
     void *arguments = realloc(item->arguments, bytes + 1);
     if (!arguments)
@@ -86,18 +86,18 @@ static cls_status take_arguments(struct exec_node *item, const struct graph_node
 }
 
 /* All of the command but what the item has of its own. */
-static cls_status take_command(struct exec_node *item, const struct graph_node *node) {
+static cls_status copy_command(struct exec_node *item, const struct graph_node *node) {
     item->command = node->command;
     item->command.refs = (struct refs){.count = 0};
     if (node->command.type->capture == CAPTURE_LAUNCH)
         item->command.u.launch.instance = item->instance;
-    return node_is_library_call(node) ? take_arguments(item, node) : CLS_SUCCESS;
+    return node_is_library_call(node) ? copy_exec_arguments(item, node) : CLS_SUCCESS;
 }
 
 static cls_status set_item(const struct node_change *setting) {
     const struct graph_node *node = setting->node;
     cls_status status =
-        node == setting->node_before ? CLS_SUCCESS : take_command(setting->item, node);
+        node == setting->node_before ? CLS_SUCCESS : copy_command(setting->item, node);
     if (node->command.type->capture == CAPTURE_LAUNCH)
         return status ? status : set_launch(setting);
     for (unsigned p = 0; p < node_n_places(node) && !status; p++)

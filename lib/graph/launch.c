@@ -25,7 +25,7 @@ static bool runs_on_worker(const struct graph_exec *exec, const struct graph_ver
     const bool across = caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
     return (exec->holds & HOLDS_WORKER_NODE) || observer() ||
            (stream->queue->traits.out_of_order && !across) ||
-           kernel_turns_span(exec->context->device, exec->context->cl) ||
+           kernel_spans_contexts(exec->context->device, exec->context->cl) ||
            ((exec->holds & HOLDS_RECORD) && !handover_can_profile(stream)) ||
            must_compile(exec, version);
 }
@@ -125,7 +125,7 @@ static bool is_unused(const struct graph_exec *exec, unsigned i) {
 }
 
 /* Forgets launches that are over, and makes room for one more. */
-static cls_status prepare_note(struct graph_exec *exec) {
+static cls_status reserve_open(struct graph_exec *exec) {
     while (exec->first_open < exec->n_open && is_unused(exec, exec->first_open))
         stream_put(exec->open[exec->first_open++].stream);
     if (exec->first_open == exec->n_open)
@@ -200,7 +200,7 @@ static cls_status launch_locked(struct graph_exec *exec, struct stream *stream, 
         *position = POSITION_CAPTURED;
     if (status || captured)
         return status;
-    status = prepare_note(exec);
+    status = reserve_open(exec);
     if (!status)
         status = enter(exec, stream);
     if (!status)

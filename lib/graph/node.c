@@ -21,7 +21,7 @@ static struct buffer *kept_buffer(const struct command *command, cls_buffer hand
 }
 
 /* The kernel gets a part of its own, since the command's belongs to nobody in particular. */
-static cls_status take_part(struct command *command, struct node_arg *arg) {
+static cls_status copy_part(struct command *command, struct node_arg *arg) {
     struct buffer_part *part;
     cls_status status = buffer_part_new(arg->buffer, arg->offset, arg->size, &part);
     if (status)
@@ -35,18 +35,18 @@ static cls_status take_part(struct command *command, struct node_arg *arg) {
 }
 
 /* Copies a value behind those before it. */
-static void take_value(struct graph_node *node, struct node_arg *to, const void *value) {
+static void copy_value(struct graph_node *node, struct node_arg *to, const void *value) {
     memcpy(node->values + node->values_bytes, value, to->size);
     to->value = node->values_bytes;
     node->values_bytes += to->size;
 }
 
-static cls_status take_user_arg(struct node_arg *to, struct command *command, unsigned i,
+static cls_status copy_user_arg(struct node_arg *to, struct command *command, unsigned i,
                                 const cls_arg *from, const struct device *device,
                                 struct graph_node *node) {
     *to = (struct node_arg){.kind = from->kind, .size = from->size};
     if (from->kind == CLS_ARG_VALUE)
-        take_value(node, to, from->size > sizeof from->u.bytes ? from->u.pointer : from->u.bytes);
+        copy_value(node, to, from->size > sizeof from->u.bytes ? from->u.pointer : from->u.bytes);
     if (from->kind != CLS_ARG_BUFFER && from->kind != CLS_ARG_BUFFER_PART)
         return CLS_SUCCESS;
     const bool writable = !kernel_parameter_is_const(device, command->u.launch.instance, i);
@@ -57,16 +57,16 @@ static cls_status take_user_arg(struct node_arg *to, struct command *command, un
     to->span = byte_span_1d(to->offset, to->size);
     to->buffer = from->u.buffer ? kept_buffer(command, from->u.buffer) : NULL;
     to->memory = to->buffer ? to->buffer->memory : NULL;
-    return from->kind == CLS_ARG_BUFFER_PART ? take_part(command, to) : CLS_SUCCESS;
+    return from->kind == CLS_ARG_BUFFER_PART ? copy_part(command, to) : CLS_SUCCESS;
 }
 
-static void take_op_arg(struct node_arg *to, const struct op_arg *from, struct graph_node *node) {
+static void copy_op_arg(struct node_arg *to, const struct op_arg *from, struct graph_node *node) {
     static const cls_arg_kind kinds[] = {[OP_ARG_BUFFER] = CLS_ARG_BUFFER,
                                          [OP_ARG_VALUE] = CLS_ARG_VALUE,
                                          [OP_ARG_LOCAL] = CLS_ARG_LOCAL};
     *to = (struct node_arg){.kind = kinds[from->kind], .size = from->size};
     if (from->kind == OP_ARG_VALUE)
-        take_value(node, to, from->u.bytes);
+        copy_value(node, to, from->u.bytes);
     if (from->kind != OP_ARG_BUFFER)
         return;
     to->writes = from->writes;
@@ -88,8 +88,8 @@ static size_t bytes_of_values(const struct launch_args *args) {
     return bytes;
 }
 
-static cls_status take_args(struct graph_node *node, struct command *command,
-                            const struct launch_args *args, const struct device *device) {
+static cls_status copy_user_args(struct graph_node *node, struct command *command,
+                                 const struct launch_args *args, const struct device *device) {
     if (!args || !args->count)
         return CLS_SUCCESS;
     node->args = calloc(args->count, sizeof *node->args);
@@ -100,9 +100,9 @@ static cls_status take_args(struct graph_node *node, struct command *command,
     node->n_args = args->count;
     for (unsigned i = 0; i < args->count && !status; i++)
         if (args->args)
-            status = take_user_arg(&node->args[i], command, i, &args->args[i], device, node);
+            status = copy_user_arg(&node->args[i], command, i, &args->args[i], device, node);
         else
-            take_op_arg(&node->args[i], &args->op_args[i], node);
+            copy_op_arg(&node->args[i], &args->op_args[i], node);
     return status;
 }
 
@@ -118,7 +118,7 @@ static void free_arrays(struct graph_node *node) {
 }
 
 /* What the call computes. */
-static cls_status take_step(struct graph_node *node, const struct op_call *call) {
+static cls_status copy_step(struct graph_node *node, const struct op_call *call) {
     struct chain_step *step = calloc(1, sizeof *step);
     if (!step)
         return error_no_memory("for a node of a graph");
@@ -132,14 +132,14 @@ static cls_status take_step(struct graph_node *node, const struct op_call *call)
     return CLS_SUCCESS;
 }
 
-cls_status node_take(struct graph_node *node, struct stream *stream, struct command *command,
-                     const struct launch_args *args) {
+cls_status node_from_command(struct graph_node *node, struct stream *stream,
+                             struct command *command, const struct launch_args *args) {
     *node = (struct graph_node){.n_args = 0};
     cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
     if (!status)
-        status = take_args(node, command, args, stream->context->device);
+        status = copy_user_args(node, command, args, stream->context->device);
     if (!status && args && args->call)
-        status = take_step(node, args->call);
+        status = copy_step(node, args->call);
     if (status) {
         free_arrays(node);
         return status;

@@ -38,8 +38,8 @@ struct graph_node {
 
 /* Takes over the command, which needs no stream any more, with copies of its arguments. Under the stream's lock. On
  * failure the command is the caller's still, and the node holds nothing. */
-cls_status node_take(struct graph_node *node, struct stream *stream, struct command *command,
-                     const struct launch_args *args);
+cls_status node_from_command(struct graph_node *node, struct stream *stream,
+                             struct command *command, const struct launch_args *args);
 
 /* Sets the dependencies, copied. */
 cls_status node_set_deps(struct graph_node *node, const unsigned *deps, unsigned count);

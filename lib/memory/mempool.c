@@ -53,7 +53,7 @@ static void set_config(struct mempool *pool, const cls_mempool_config *config) {
     atomic_store(&pool->reuse, (unsigned)config->reuse);
 }
 
-static cls_status take_config(const cls_mempool_config *given, cls_mempool_config *config) {
+static cls_status read_config(const cls_mempool_config *given, cls_mempool_config *config) {
     *config = default_config;
     cls_status status = SIZED_IN(cls_mempool_config, config, given);
     if (!status && (unsigned)config->reuse & ~(unsigned)CLS_REUSE_ALL)
@@ -95,7 +95,7 @@ cls_status cls_mempool_create(cls_context handle, const cls_mempool_config *give
     struct mempool *pool;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_mempool_create: out is null");
-    cls_status status = take_config(given, &config);
+    cls_status status = read_config(given, &config);
     if (!status)
         status = context_get(handle, &context);
     if (status)
@@ -312,7 +312,7 @@ cls_status cls_mempool_get_config(cls_mempool handle, cls_mempool_config *config
 cls_status cls_mempool_set_config(cls_mempool handle, const cls_mempool_config *given) {
     cls_mempool_config config;
     struct mempool *pool;
-    cls_status status = take_config(given, &config);
+    cls_status status = read_config(given, &config);
     if (!status)
         status = mempool_get(handle, &pool);
     if (status)

@@ -29,7 +29,7 @@ cls_status comm_put(struct comm *comm, cls_status status) {
 /* --- options --- */
 
 /* A program with older headers has fewer members. */
-static cls_status take_config(const cls_mpi_comm_config *given, cls_mpi_comm_config *config) {
+static cls_status read_comm_config(const cls_mpi_comm_config *given, cls_mpi_comm_config *config) {
     if (given && (given->size < sizeof given->size || given->size > sizeof *config ||
                   given->size % sizeof given->size))
         return report(CLS_ERROR_INVALID_VALUE, "cls_mpi_comm_create: a wrong size field");
@@ -208,7 +208,7 @@ cls_status cls_mpi_comm_create(MPI_Comm mpi, cls_context context, const cls_mpi_
         return report(CLS_ERROR_INVALID_VALUE, "cls_mpi_comm_create: out is null");
     cls_status status = check_mpi(mpi);
     if (!status)
-        status = take_config(given, &config);
+        status = read_comm_config(given, &config);
     if (status)
         return status;
     pthread_once(&once, watch_finalize);

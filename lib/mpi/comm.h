@@ -112,8 +112,15 @@ struct channel {
 };
 
 /* A message of the control communicator. */
-enum note_kind { NOTE_BEAT, NOTE_ABORT, NOTE_SIGNATURE, NOTE_ASK, NOTE_STATE, NOTE_LEAVE };
-struct note {
+enum message_kind {
+    MESSAGE_BEAT,
+    MESSAGE_ABORT,
+    MESSAGE_SIGNATURE,
+    MESSAGE_ASK,
+    MESSAGE_STATE,
+    MESSAGE_LEAVE
+};
+struct message {
     int32_t kind, from;
     struct signature call;
     char text[TEXT];
@@ -125,7 +132,7 @@ struct peer {
     int64_t process;
     uint64_t heard_ns;
     bool left;        /* sends nothing any more */
-    char state[TEXT]; /* the answer to NOTE_ASK; of this stall if not empty */
+    char state[TEXT]; /* the answer to MESSAGE_ASK; of this stall if not empty */
 };
 
 /* Ranks that share memory. */
@@ -178,9 +185,9 @@ struct comm {
     char *segment; /* memory of this rank's host; NULL: it is alone there */
     MPI_Request incoming;
     bool deaf; /* MPI has refused to receive */
-    struct note received;
+    struct message received;
     struct outgoing *outgoing;
-    struct note *early; /* signatures of calls that are not submitted here yet */
+    struct message *early; /* signatures of calls that are not submitted here yet */
     size_t n_early, early_room;
     uint64_t beat_ns;
     uint64_t asked_ns; /* 0: no report is being made */
@@ -188,7 +195,7 @@ struct comm {
     MPI_Request scrap_request;
     bool is_idle;       /* nothing to poll for */
     bool drained;       /* after a failure: no request is left */
-    bool has_left;      /* NOTE_LEAVE is sent */
+    bool has_left;      /* MESSAGE_LEAVE is sent */
     uint64_t failed_ns; /* when */
     bool leaks;         /* requests of MPI are left that may use the rings */
 };
@@ -303,7 +310,7 @@ void pieces_cancel(struct comm *comm);
 bool control_open(struct comm *comm);
 /* Takes messages, sends beats, watches the other ranks. Returns whether there was a message. */
 bool control_poll(struct comm *comm);
-void control_tell_all(struct comm *comm, enum note_kind kind, const char *text);
+void control_tell_all(struct comm *comm, enum message_kind kind, const char *text);
 void control_compare(struct comm *comm, const struct signature *call);
 /* Fails the communicator if the rank's call is not as this one's own. */
 void control_match(struct comm *comm, int rank, const struct signature *theirs,

@@ -13,19 +13,19 @@
 #include "mpi/comm.h"
 
 static const uint64_t SECOND = 1000000000u;
-/* Answers to NOTE_ASK are waited for so long before a stall is reported. */
+/* Answers to MESSAGE_ASK are waited for so long before a stall is reported. */
 static const uint64_t ASK_NS = 500000000;
 
 struct outgoing {
-    struct note note;
+    struct message note;
     MPI_Request request;
     struct outgoing *next;
 };
 
 /* --- sending --- */
 
-static void send_note(struct comm *comm, int to, enum note_kind kind, const struct signature *call,
-                      const char *text) {
+static void send_message(struct comm *comm, int to, enum message_kind kind,
+                         const struct signature *call, const char *text) {
     struct outgoing *sent = calloc(1, sizeof *sent);
     if (!sent)
         return; /* beats and reports are sent again; a failed rank is missed after a time */
@@ -43,9 +43,9 @@ static void send_note(struct comm *comm, int to, enum note_kind kind, const stru
     comm->outgoing = sent;
 }
 
-void control_tell_all(struct comm *comm, enum note_kind kind, const char *text) {
+void control_tell_all(struct comm *comm, enum message_kind kind, const char *text) {
     for (int turn = 1; turn < comm->ranks; turn++)
-        send_note(comm, (comm->rank + turn) % comm->ranks, kind, NULL, text);
+        send_message(comm, (comm->rank + turn) % comm->ranks, kind, NULL, text);
 }
 
 static void free_sent(struct comm *comm) {
@@ -81,14 +81,14 @@ void control_match(struct comm *comm, int rank, const struct signature *theirs,
     comm_fail(comm, true, "rank %d called %s, rank %d %s", rank, there, comm->rank, here);
 }
 
-static void take_signature(struct comm *comm, const struct note *note) {
+static void take_signature(struct comm *comm, const struct message *note) {
     const struct signature *own = &comm->own[note->call.number % SIGNATURES];
     if (own->number == note->call.number) {
         control_match(comm, note->from, &note->call, own);
     } else if (own->number < note->call.number) {
         if (comm->n_early == comm->early_room) {
             const size_t room = comm->early_room ? 2 * comm->early_room : 16;
-            struct note *larger = realloc(comm->early, room * sizeof *larger);
+            struct message *larger = realloc(comm->early, room * sizeof *larger);
             if (!larger)
                 return;
             comm->early = larger;
@@ -101,11 +101,11 @@ static void take_signature(struct comm *comm, const struct note *note) {
 void control_compare(struct comm *comm, const struct signature *call) {
     comm->own[call->number % SIGNATURES] = *call;
     if (comm->ranks > 1)
-        send_note(comm, (comm->rank + 1) % comm->ranks, NOTE_SIGNATURE, call, "");
+        send_message(comm, (comm->rank + 1) % comm->ranks, MESSAGE_SIGNATURE, call, "");
     for (size_t i = 0; i < comm->n_early; i++) {
         if (comm->early[i].call.number != call->number)
             continue;
-        const struct note note = comm->early[i];
+        const struct message note = comm->early[i];
         comm->early[i] = comm->early[--comm->n_early];
         control_match(comm, note.from, &note.call, call);
         return;
@@ -139,7 +139,7 @@ static void answer(struct comm *comm, int to) {
     pthread_mutex_lock(&comm->lock);
     describe_state(comm, text, sizeof text);
     pthread_mutex_unlock(&comm->lock);
-    send_note(comm, to, NOTE_STATE, NULL, text);
+    send_message(comm, to, MESSAGE_STATE, NULL, text);
 }
 
 static bool is_stalled(const struct comm *comm, const struct channel *channel, uint64_t now) {
@@ -192,7 +192,7 @@ void control_watch(struct comm *comm) {
     }
     for (int r = 0; r < comm->ranks; r++)
         comm->peers[r].state[0] = '\0';
-    control_tell_all(comm, NOTE_ASK, "");
+    control_tell_all(comm, MESSAGE_ASK, "");
     comm->asked_ns = now;
 }
 
@@ -209,34 +209,34 @@ bool control_open(struct comm *comm) {
     return !comm->deaf;
 }
 
-static void take_note(struct comm *comm, const struct note *note) {
+static void receive_message(struct comm *comm, const struct message *note) {
     struct peer *peer = &comm->peers[note->from];
     peer->heard_ns = now_ns();
-    switch ((enum note_kind)note->kind) {
-    case NOTE_BEAT:
+    switch ((enum message_kind)note->kind) {
+    case MESSAGE_BEAT:
         break;
-    case NOTE_ABORT:
+    case MESSAGE_ABORT:
         peer->left = true;
         comm_fail(comm, false, "%s", note->text);
         break;
-    case NOTE_SIGNATURE:
+    case MESSAGE_SIGNATURE:
         if (comm->health != FAILED)
             take_signature(comm, note);
         break;
-    case NOTE_ASK:
+    case MESSAGE_ASK:
         if (!comm->has_left) /* the other one knows, and may have ended */
             answer(comm, note->from);
         break;
-    case NOTE_STATE:
+    case MESSAGE_STATE:
         snprintf(peer->state, sizeof peer->state, "%s", note->text);
         break;
-    case NOTE_LEAVE:
+    case MESSAGE_LEAVE:
         peer->left = true;
         break;
     }
 }
 
-static bool take_notes(struct comm *comm) {
+static bool receive_messages(struct comm *comm) {
     bool any = false;
     for (;;) {
         int flag = 0;
@@ -253,14 +253,14 @@ static bool take_notes(struct comm *comm) {
         }
         if (!flag)
             return any;
-        const struct note note = comm->received;
+        const struct message note = comm->received;
         any = true;
         if (!listen(comm)) {
             comm->deaf = true;
             comm_fail(comm, true, "rank %d: MPI_Irecv failed", comm->rank);
         }
         if (note.from >= 0 && note.from < comm->ranks)
-            take_note(comm, &note);
+            receive_message(comm, &note);
     }
 }
 
@@ -297,12 +297,12 @@ static void beat(struct comm *comm) {
         return;
     comm->beat_ns = now;
     if (!comm->has_left)
-        send_note(comm, next, NOTE_BEAT, NULL, "");
+        send_message(comm, next, MESSAGE_BEAT, NULL, "");
     watch_peers(comm, now);
 }
 
 bool control_poll(struct comm *comm) {
-    const bool any = take_notes(comm);
+    const bool any = receive_messages(comm);
     if (comm->outgoing)
         free_sent(comm);
     beat(comm);
@@ -313,7 +313,7 @@ bool control_poll(struct comm *comm) {
 
 bool control_all_left(struct comm *comm) {
     if (!comm->has_left)
-        control_tell_all(comm, NOTE_LEAVE, "");
+        control_tell_all(comm, MESSAGE_LEAVE, "");
     comm->has_left = true;
     for (int r = 0; r < comm->ranks; r++)
         if (r != comm->rank && !comm->peers[r].left)

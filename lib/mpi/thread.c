@@ -101,7 +101,7 @@ void comm_fail(struct comm *comm, bool tell, const char *format, ...) {
     va_end(args);
     comm->failed_ns = now_ns();
     if (tell)
-        control_tell_all(comm, NOTE_ABORT, comm->why);
+        control_tell_all(comm, MESSAGE_ABORT, comm->why);
     pieces_cancel(comm);
 }
 

@@ -67,7 +67,7 @@ struct blas_operand blas_operand(const struct blas_work *work, unsigned view, si
                                  size_t stride);
 
 /* Copies a caller's options, which may be null, over the defaults, and checks them. */
-cls_status blas_take_config(const cls_gemm_config *config, cls_gemm_config *out);
+cls_status blas_read_config(const cls_gemm_config *config, cls_gemm_config *out);
 
 /* cls_gemm_async of buffers that the caller keeps (op_begin_kept): a's, b's and c's. */
 cls_status blas_gemm_kept(const cls_matrix matrices[3], struct buffer *const buffers[3],

@@ -12,7 +12,7 @@ struct product {
     size_t m, n, k;
 };
 
-cls_status blas_take_config(const cls_gemm_config *config, cls_gemm_config *out) {
+cls_status blas_read_config(const cls_gemm_config *config, cls_gemm_config *out) {
     *out = (cls_gemm_config)CLS_GEMM_CONFIG_INIT;
     cls_status status = SIZED_IN(cls_gemm_config, out, config);
     if (status)
@@ -130,7 +130,7 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
     struct product product;
     struct blas_work work = {.name = "gemm", .kept = kept};
     struct blas_view views[4];
-    cls_status status = blas_take_config(config, &product.config);
+    cls_status status = blas_read_config(config, &product.config);
     if (!status)
         status = gemm_shape(a, b, c, &product);
     if (!status)
@@ -200,7 +200,7 @@ static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vecto
     struct blas_work work = {.name = "gemv"};
     cls_gemm_config config;
     struct blas_view views[4];
-    cls_status status = blas_take_config(given, &config);
+    cls_status status = blas_read_config(given, &config);
     if (!status)
         status = gemv_check(a, x, y, &config);
     if (!status)

@@ -135,8 +135,8 @@ static cls_status open_all(struct group *group, const cls_context *contexts, uns
     return status;
 }
 
-static cls_status take_config(const cls_device_group_config *given,
-                              cls_device_group_config *config) {
+static cls_status read_group_config(const cls_device_group_config *given,
+                                    cls_device_group_config *config) {
     cls_status status = SIZED_IN(cls_device_group_config, config, given);
     if (!status && config->chunks > MOST_CHUNKS)
         status = error_set(CLS_ERROR_INVALID_VALUE,
@@ -154,7 +154,7 @@ cls_status cls_device_group_create(const cls_context *contexts, unsigned n,
     if (!n || n > CLS_DEVICE_GROUP_MAX)
         return error_set(CLS_ERROR_INVALID_VALUE, "a device group has 1 to %d contexts, not %u",
                          CLS_DEVICE_GROUP_MAX, n);
-    cls_status status = take_config(given, &config);
+    cls_status status = read_group_config(given, &config);
     if (!status)
         status = process_check();
     if (status)

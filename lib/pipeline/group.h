@@ -81,8 +81,8 @@ cls_status group_send(struct group *group, const cls_device_range *from, const c
                       unsigned n, size_t bytes);
 
 /* Checks a range of a device's buffer, and takes a reference to that. All are checked before any copy. */
-cls_status group_take_range(const struct group_member *member, cls_buffer handle, size_t offset,
-                            size_t bytes, struct buffer **out);
+cls_status group_get_range(const struct group_member *member, cls_buffer handle, size_t offset,
+                           size_t bytes, struct buffer **out);
 cls_status group_check_range(const struct group_member *member, cls_buffer buffer, size_t offset,
                              size_t bytes);
 

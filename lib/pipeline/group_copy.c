@@ -105,8 +105,8 @@ cls_status group_send(struct group *group, const cls_device_range *from, const c
 
 /* --- one copy --- */
 
-cls_status group_take_range(const struct group_member *member, cls_buffer handle, size_t offset,
-                            size_t bytes, struct buffer **out) {
+cls_status group_get_range(const struct group_member *member, cls_buffer handle, size_t offset,
+                           size_t bytes, struct buffer **out) {
     struct buffer *buffer;
     cls_status status = buffer_get(handle, &buffer);
     if (status)
@@ -125,7 +125,7 @@ cls_status group_take_range(const struct group_member *member, cls_buffer handle
 cls_status group_check_range(const struct group_member *member, cls_buffer handle, size_t offset,
                              size_t bytes) {
     struct buffer *buffer;
-    cls_status status = group_take_range(member, handle, offset, bytes, &buffer);
+    cls_status status = group_get_range(member, handle, offset, bytes, &buffer);
     if (!status)
         buffer_put(buffer);
     return status;
@@ -243,10 +243,10 @@ static cls_status copy(struct group *group, const cls_device_range *to,
     const struct group_member *source = &group->members[from->device];
     const struct group_member *target = &group->members[to->device];
     struct buffer *to_buffer, *from_buffer;
-    cls_status status = group_take_range(target, to->buffer, to->offset, bytes, &to_buffer);
+    cls_status status = group_get_range(target, to->buffer, to->offset, bytes, &to_buffer);
     if (status)
         return status;
-    status = group_take_range(source, from->buffer, from->offset, bytes, &from_buffer);
+    status = group_get_range(source, from->buffer, from->offset, bytes, &from_buffer);
     if (!status) {
         status = to->device == from->device
                      ? cls_copy_d2d_async(to->buffer, to->offset, from->buffer, from->offset, bytes,

@@ -60,7 +60,7 @@ static cls_status add_extent(struct extents *extents, const struct reduction *r,
                          "%s: the size of %zu elements from %zu on overflows", name, array->count,
                          array->offset);
     cls_status status =
-        group_take_range(&r->group->members[device], array->buffer, offset, bytes, &extent->buffer);
+        group_get_range(&r->group->members[device], array->buffer, offset, bytes, &extent->buffer);
     if (status)
         return status;
     extent->from = extent->buffer->origin + offset;

@@ -60,7 +60,9 @@ static bool ahead_add(struct points *ahead, struct stream *stream, uint64_t posi
 }
 
 /* A launch of another context's that is to pass first (cross_context_hold.h) comes by itself. */
-static bool is_turn(const struct dep *dep) { return !dep->stream && !dep->gate && dep->order_only; }
+static bool is_cross_context(const struct dep *dep) {
+    return !dep->stream && !dep->gate && dep->order_only;
+}
 
 /* Whether one of them waits for a gate or a user's own event, or nobody knows; adds what else they wait for. */
 static bool waits_for_gate(struct points *ahead, struct point one) {
@@ -70,8 +72,8 @@ static bool waits_for_gate(struct points *ahead, struct point one) {
     for (; command && command->position <= one.position && !waits; command = command->next)
         for (unsigned i = 0; i < command->deps.count && !waits; i++) {
             const struct dep *dep = &deps_items(&command->deps)[i];
-            waits =
-                !is_turn(dep) && (!dep->stream || !ahead_add(ahead, dep->stream, dep->position));
+            waits = !is_cross_context(dep) &&
+                    (!dep->stream || !ahead_add(ahead, dep->stream, dep->position));
         }
     pthread_mutex_unlock(&one.stream->lock);
     return waits;

@@ -26,8 +26,8 @@ bool cross_context_find(struct stream *stream, const struct command *command, st
     cl_event events[AT_ONCE];
     bool found = false;
     const struct grid grid = launch_grid(shape);
-    cl_uint count =
-        kernel_turns(device, stream->queue->cl, command->u.launch.instance, &grid, events, AT_ONCE);
+    cl_uint count = kernel_cross_context_launches(
+        device, stream->queue->cl, command->u.launch.instance, &grid, events, AT_ONCE);
     for (cl_uint i = 0; i < count; i++)
         found = add_event(deps, device, events[i]) || found;
     return found;

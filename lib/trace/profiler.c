@@ -113,7 +113,7 @@ uint64_t cls_profiler_now(void) { return clock_now_ns(); }
 /* --- timers --- */
 
 /* Under the lock: keeps a device's first reading and its latest. */
-static void keep_reading(struct profiler *profiler, const struct timed_device *reading) {
+static void add_reading(struct profiler *profiler, const struct timed_device *reading) {
     unsigned known = 0;
     for (size_t i = 0; i < profiler->n_timers; i++) {
         if (profiler->timers[i].device != reading->device || ++known < 2)
@@ -137,7 +137,7 @@ static void look_at_devices(struct profiler *profiler) {
         if (!timer_read(now.device, &now.reading))
             continue;
         pthread_mutex_lock(&trace_lock);
-        keep_reading(profiler, &now);
+        add_reading(profiler, &now);
         pthread_mutex_unlock(&trace_lock);
     }
 }
