@@ -11,7 +11,6 @@
 #include "stream/engine.h"
 #include "stream/failure.h"
 #include "stream/hooks.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 

@@ -13,7 +13,6 @@
 #include "stream/follow.h"
 #include "stream/hooks.h"
 #include "stream/legacy.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 #include "stream/wait_check.h"

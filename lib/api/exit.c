@@ -10,7 +10,6 @@
 #include "stream/engine.h"
 #include "stream/failure.h"
 #include "stream/observe.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 #include "stream/worker.h"
 #include "stream/worker_commands.h"

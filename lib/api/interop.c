@@ -17,7 +17,6 @@
 #include "stream/event_ref.h"
 #include "stream/failure.h"
 #include "stream/handover.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 

@@ -16,7 +16,6 @@
 #include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/handover.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 
 static bool is_allocated_for(const struct object *object, uint64_t stream_id) {

@@ -14,7 +14,6 @@
 #include "stream/gate.h"
 #include "stream/hooks.h"
 #include "stream/legacy.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 

@@ -12,7 +12,6 @@
 #include "stream/context.h"
 #include "stream/failure.h"
 #include "stream/gate.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 
 /* `count`: it is not there. */

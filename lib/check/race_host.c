@@ -14,7 +14,6 @@
 #include "stream/command.h"
 #include "stream/context.h"
 #include "stream/failure.h"
-#include "stream/stream.h"
 
 enum host_kind { UPLOAD = RACE_UPLOADS, DOWNLOAD = RACE_DOWNLOADS, USER_CODE = RACE_USER_CODE };
 

@@ -22,7 +22,6 @@
 #include "stream/event_ref.h"
 #include "stream/flush.h"
 #include "stream/handover.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/worker.h"
 #include "stream/worker_commands.h"

@@ -4,7 +4,6 @@
 #include "command/user_code.h"
 #include "stream/context.h"
 #include "stream/engine.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 
 static struct run_result leave(void) {

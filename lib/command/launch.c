@@ -12,7 +12,6 @@
 #include "memory/buffer.h"
 #include "memory/part.h"
 #include "stream/context.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 

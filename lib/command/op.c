@@ -15,7 +15,6 @@
 #include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/failure.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 

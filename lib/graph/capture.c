@@ -137,7 +137,7 @@ static cls_status come_after(struct capture *capture, struct stream *stream, uns
     if (!stream->capturing)
         status = capture_join(capture, stream);
     if (!status && !frontier_add(&capture_find_member(capture, stream)->frontier, node))
-        status = capture_no_memory(capture);
+        status = error_no_memory("for capture '%s'", capture->name);
     return status;
 }
 

@@ -15,7 +15,7 @@ static cls_status append_copy(struct capture *capture, const struct capture_memb
     struct graph_node node = {.n_args = 0};
     unsigned deps[PLAN_LANES];
     if (!ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32))
-        return capture_no_memory(capture);
+        return error_no_memory("for capture '%s'", capture->name);
     cls_status status = disabled ? CLS_SUCCESS : graph_version_copy(version, i, &node);
     free(node.deps);
     free(node.ranges);
@@ -60,7 +60,7 @@ static cls_status append_copies(struct capture *capture, struct capture_member *
     member->frontier.count = 0;
     for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
         if (!exec->plan.nodes[i].n_successors && !frontier_add(&member->frontier, first + i))
-            status = capture_no_memory(capture);
+            status = error_no_memory("for capture '%s'", capture->name);
     return status;
 }
 
@@ -73,11 +73,11 @@ static cls_status append_graph(struct capture *capture, struct capture_member *m
     struct launched *launched = launched_of(capture, object_handle(&exec->object));
     cls_status status = launched && frontier_join(&member->frontier, &launched->ends)
                             ? append_copies(capture, member, exec, version)
-                            : capture_no_memory(capture);
+                            : error_no_memory("for capture '%s'", capture->name);
     if (!status) {
         launched->ends.count = 0;
         if (!frontier_join(&launched->ends, &member->frontier))
-            status = capture_no_memory(capture);
+            status = error_no_memory("for capture '%s'", capture->name);
     }
     if (status)
         capture_invalidate(capture, "is invalid: there was no memory for graph '%s'", exec->name);

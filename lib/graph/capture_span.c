@@ -56,7 +56,7 @@ static void mark_joined(const struct capture *capture, bool *joined) {
 static cls_status check_joined(struct capture *capture) {
     bool *joined = calloc(capture->n_nodes + 1, sizeof *joined);
     if (!joined)
-        return capture_no_memory(capture);
+        return error_no_memory("for capture '%s'", capture->name);
     mark_joined(capture, joined);
     for (unsigned m = 1; m < capture->n_members; m++) {
         const struct frontier *frontier = &capture->members[m].frontier;

@@ -45,10 +45,6 @@ struct capture *capture_new(struct stream *origin, const char *name) {
     return capture;
 }
 
-cls_status capture_no_memory(const struct capture *capture) {
-    return error_no_memory("for capture '%s'", capture->name);
-}
-
 void capture_invalidate(struct capture *capture, const char *format, ...) {
     va_list args;
     if (capture->state != CLS_CAPTURE_ACTIVE)
@@ -93,7 +89,7 @@ cls_status capture_append(struct capture *capture, struct capture_member *member
     struct frontier *frontier = &member->frontier;
     if (!ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32) ||
         !ARRAY_ROOM(frontier->nodes, frontier->count, frontier->room, 4))
-        return capture_no_memory(capture);
+        return error_no_memory("for capture '%s'", capture->name);
     cls_status status = node_set_deps(node, frontier->nodes, frontier->count);
     if (status)
         return status;
@@ -138,7 +134,7 @@ cls_status capture_join(struct capture *capture, struct stream *stream) {
     if (status)
         return status;
     if (!ARRAY_ROOM(capture->members, capture->n_members, capture->members_room, 4))
-        return capture_no_memory(capture);
+        return error_no_memory("for capture '%s'", capture->name);
     object_retain(&stream->object);
     object_retain(&capture->object);
     capture->members[capture->n_members++] = (struct capture_member){.stream = stream};

@@ -54,7 +54,6 @@ struct capture *capture_new(struct stream *origin, const char *name);
 
 /* The status of a capture that records no more. */
 cls_status capture_refusal(const struct capture *capture);
-cls_status capture_no_memory(const struct capture *capture);
 
 /* Makes an active capture invalid. No effect on one that is invalid or has ended: the first reason stays. */
 void capture_invalidate(struct capture *capture, const char *format, ...)

@@ -16,7 +16,6 @@
 #include "stream/context.h"
 #include "stream/hooks.h"
 #include "stream/later.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 #include "stream/worker.h"
 

@@ -11,7 +11,6 @@
 #include "memory/staging.h"
 #include "stream/context.h"
 #include "stream/failure.h"
-#include "stream/stream.h"
 #include "stream/touch.h"
 
 enum { DEPTH = 4 };

@@ -15,7 +15,6 @@
 #include "stream/failure.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
-#include "stream/stream.h"
 #include "stream/touch.h"
 #include "stream/waiter.h"
 

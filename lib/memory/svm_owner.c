@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "stream/blocking.h"
 #include "stream/follow.h"
-#include "stream/stream.h"
 
 static bool make_locks(struct svm_owner *owner) {
     if (pthread_mutex_init(&owner->order, NULL))

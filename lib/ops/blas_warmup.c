@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "ops/blas.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 
 enum { SMALL = 64 };

@@ -5,7 +5,6 @@
 
 #include "base/array.h"
 #include "base/setting.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 #include "stream/worker.h"
 

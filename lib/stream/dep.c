@@ -10,7 +10,6 @@
 #include "stream/event_ref.h"
 #include "stream/failure.h"
 #include "stream/gate.h"
-#include "stream/stream.h"
 
 void dep_release(const struct dep *dep) {
     if (dep->event_ref)

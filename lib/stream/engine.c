@@ -17,7 +17,6 @@
 #include "stream/handover.h"
 #include "stream/hooks.h"
 #include "stream/later.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 #include "stream/waiter.h"
 

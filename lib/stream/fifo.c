@@ -13,7 +13,6 @@
 #include "stream/failure.h"
 #include "stream/hooks.h"
 #include "stream/observe.h"
-#include "stream/stream.h"
 #include "stream/worker.h"
 
 /* A thread that does not take an offer by then is off its core. */

@@ -17,7 +17,6 @@
 #include "stream/gate.h"
 #include "stream/handover.h"
 #include "stream/leave.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 #include "stream/worker.h"
 

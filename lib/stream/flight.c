@@ -21,7 +21,6 @@
 #include "stream/flight_state.h"
 #include "stream/hooks.h"
 #include "stream/observe.h"
-#include "stream/stream.h"
 
 enum {
     FIRST_CAPACITY = 32,

@@ -9,7 +9,6 @@
 #include "stream/context.h"
 #include "stream/failure.h"
 #include "stream/hooks.h"
-#include "stream/stream.h"
 
 enum { VERDICT_BATCH = 128 };
 

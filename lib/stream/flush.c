@@ -13,7 +13,6 @@
 #include "driver/event.h"
 #include "stream/context.h"
 #include "stream/failure.h"
-#include "stream/stream.h"
 
 enum { GIVE_UP_TRIES = 16 };
 static const uint64_t GIVE_UP_NS = 250 * 1000 * 1000;

@@ -4,7 +4,6 @@
 #define CLSTREAM_STREAM_FOLLOW_H
 
 #include "stream/failure.h"
-#include "stream/stream.h"
 
 /* stream_wait_for makes later work of `stream` wait for `other`'s work up to `position`. stream_enter_behind does that and,
  * unless it fails, leaves the stream locked, so that the work that is to wait follows at once; `other` NULL: it only locks. */

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "stream/context.h"
 #include "stream/failure.h"
-#include "stream/stream.h"
 
 /* What a stream keeps for its next commands; a long FIFO's worth is given back. */
 enum { MAX_SPARE = 2048 };

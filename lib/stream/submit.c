@@ -20,7 +20,6 @@
 #include "stream/leave.h"
 #include "stream/legacy.h"
 #include "stream/observe.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/touch.h"
 #include "stream/wait.h"

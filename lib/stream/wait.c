@@ -20,7 +20,6 @@
 #include "stream/hooks.h"
 #include "stream/leave.h"
 #include "stream/spin_wait.h"
-#include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 #include "stream/waiter.h"

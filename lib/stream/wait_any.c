@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "stream/context.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 #include "stream/waiter.h"
 

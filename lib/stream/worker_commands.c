@@ -18,7 +18,6 @@
 #include "stream/handover.h"
 #include "stream/leave.h"
 #include "stream/observe.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 #include "stream/worker.h"
 

@@ -12,7 +12,6 @@
 #include "base/sized.h"
 #include "stream/context.h"
 #include "stream/observe.h"
-#include "stream/stream.h"
 #include "stream/wait.h"
 
 enum { DEFAULT_CAPACITY = 65536, MAX_CAPACITY = 1 << 26 };
