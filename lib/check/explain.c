@@ -166,7 +166,7 @@ struct cycle_search {
     size_t *waits_of; /* the first wait of each stream */
     size_t *path;     /* waits, from stream to stream */
     size_t length;
-    enum mark { UNSEEN, ON_PATH, SEEN } * marks;
+    enum cycle_mark { UNSEEN, ON_PATH, SEEN } * marks;
 };
 
 static void search_free(struct cycle_search *search) {

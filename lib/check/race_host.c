@@ -39,7 +39,7 @@ struct race_pending {
     bool running; /* user code that has begun */
 };
 
-static struct list {
+static struct host_list {
     struct race_pending *first;
     size_t count, bytes;
 } all[RACE_PENDING_KINDS];
@@ -52,7 +52,7 @@ void race_host_waits_outside(void) { waits_outside = true; }
 
 static void drop(struct race_pending *one) {
     struct race_stream *by = one->by;
-    struct list *list = &all[one->kind];
+    struct host_list *list = &all[one->kind];
     DL_DELETE(by->pending[one->kind], one);
     if (one->running)
         DL_DELETE2(running, one, older, newer);
@@ -70,7 +70,7 @@ static struct race_pending *add(struct race_stream *by, const struct race_pendin
         race_count_forgotten();
         return NULL;
     }
-    struct list *list = &all[values->kind];
+    struct host_list *list = &all[values->kind];
     *one = *values;
     one->by = by;
     race_hold(by, 1);
@@ -189,7 +189,7 @@ static bool has_user_code_before(const struct race_pending *upload) {
 }
 
 static void add_upload(struct race_stream *by, struct race_pending *values) {
-    const struct list *list = &all[UPLOAD];
+    const struct host_list *list = &all[UPLOAD];
     const size_t bytes = byte_span_bytes(&values->span);
     if (list->count == MOST_UPLOADS || (list->count && list->bytes + bytes > MOST_BYTES) ||
         !is_mapped(&values->span) || host_is_buffer((const void *)(uintptr_t)values->span.start))

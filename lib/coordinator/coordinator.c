@@ -27,7 +27,7 @@ static void coordinator_finalize(struct object *object) {
         HASH_DEL(coordinator->members, member);
         member_free(member);
     }
-    graph_destroy(coordinator->graph);
+    wait_graph_destroy(coordinator->graph);
     pthread_mutex_destroy(&coordinator->lock);
 }
 
@@ -57,21 +57,21 @@ cls_status coordinator_leave(struct coordinator *coordinator, cls_status status)
 
 cls_status cls_coordinator_create(const cls_coordinator_config *given, cls_coordinator *out) {
     cls_coordinator_config config = CLS_COORDINATOR_CONFIG_INIT;
-    struct graph *graph;
+    struct wait_graph *graph;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_coordinator_create: out is null");
     cls_status status = SIZED_IN(cls_coordinator_config, &config, given);
     if (!status)
         status = process_enter();
     if (!status)
-        status = graph_create(config.permissive != 0, &graph);
+        status = wait_graph_create(config.permissive != 0, &graph);
     if (status)
         return status;
     struct coordinator *coordinator = object_create(&coordinator_pool);
     if (!coordinator || pthread_mutex_init(&coordinator->lock, NULL)) {
         if (coordinator)
             object_abandon(&coordinator->object);
-        graph_destroy(graph);
+        wait_graph_destroy(graph);
         return object_none(&coordinator_pool, "a coordinator");
     }
     coordinator->graph = graph;
@@ -136,14 +136,15 @@ static cls_status add_member(struct coordinator *coordinator, cls_stream handle,
         return error_no_memory("for a stream in a coordinator");
     member->handle = handle;
     member->stream = stream;
-    cls_status status = graph_add_node(coordinator->graph, member, stream->name, &member->node);
+    cls_status status =
+        wait_graph_add_node(coordinator->graph, member, stream->name, &member->node);
     if (status) {
         free(member);
         return status;
     }
     HASH_ADD_PTR(coordinator->members, handle, member);
     if (!member->hh.tbl) {
-        graph_remove_node(coordinator->graph, member->node);
+        wait_graph_remove_node(coordinator->graph, member->node);
         free(member);
         return error_no_memory("for a stream in a coordinator");
     }
@@ -186,7 +187,7 @@ cls_status cls_coordinator_remove_stream(cls_coordinator handle, cls_stream stre
     pthread_mutex_lock(&coordinator->lock);
     status = coordinator_find(coordinator, stream, &member);
     if (!status) {
-        graph_remove_node(coordinator->graph, member->node);
+        wait_graph_remove_node(coordinator->graph, member->node);
         HASH_DEL(coordinator->members, member);
         if (coordinator->failed == member->handle)
             coordinator->failed = NULL;
@@ -201,7 +202,7 @@ cls_status cls_coordinator_remove_stream(cls_coordinator handle, cls_stream stre
 /* --- dependencies --- */
 
 /* A query or change of the edge between two members; under the lock. */
-typedef cls_status edge_fn(struct graph *graph, uint32_t dependent, uint32_t prerequisite,
+typedef cls_status edge_fn(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite,
                            int *has);
 
 static cls_status with_edge(cls_coordinator handle, cls_stream dependent, cls_stream prerequisite,
@@ -222,21 +223,21 @@ static cls_status with_edge(cls_coordinator handle, cls_stream dependent, cls_st
     return coordinator_leave(coordinator, status);
 }
 
-static cls_status add_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite,
+static cls_status add_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite,
                            int *has) {
     (void)has;
-    return graph_add_edge(graph, dependent, prerequisite);
+    return wait_graph_add_edge(graph, dependent, prerequisite);
 }
 
-static cls_status remove_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite,
+static cls_status remove_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite,
                               int *has) {
     (void)has;
-    return graph_remove_edge(graph, dependent, prerequisite);
+    return wait_graph_remove_edge(graph, dependent, prerequisite);
 }
 
-static cls_status has_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite,
+static cls_status has_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite,
                            int *has) {
-    *has = graph_has_edge(graph, dependent, prerequisite);
+    *has = wait_graph_has_edge(graph, dependent, prerequisite);
     return CLS_SUCCESS;
 }
 

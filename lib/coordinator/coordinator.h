@@ -14,8 +14,8 @@
 #include <clstream/coordinator.h>
 
 #include "base/handle.h"
-#include "coordinator/graph.h"
 #include "coordinator/internals.h"
+#include "coordinator/wait_graph.h"
 
 /* A stream of the coordinator. Retained, so that its handle is not given to another stream once it is
  * destroyed. */
@@ -30,7 +30,7 @@ struct coordinator {
     struct object object;
     char name[64];
     pthread_mutex_t lock; /* guards what follows; no lock of a stream is held when it is taken */
-    struct graph *graph;  /* the user of a node is its member */
+    struct wait_graph *graph; /* the user of a node is its member */
     struct member *members;
     cls_stream failed; /* of the phase that ended last; NULL: none */
     size_t turn;       /* where wait_any starts, so that streams take turns */

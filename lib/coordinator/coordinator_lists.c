@@ -17,19 +17,19 @@ static cls_status check_list(const char *call, const struct list_call *list) {
     return CLS_SUCCESS;
 }
 
-static void write_list(const struct graph *graph, struct graph_span span,
+static void write_list(const struct wait_graph *graph, struct wait_graph_span span,
                        const struct list_call *list) {
     for (size_t i = 0; i < span.count && i < list->room; i++)
-        list->streams[i] = ((struct member *)graph_user(graph, span.nodes[i]))->handle;
+        list->streams[i] = ((struct member *)wait_graph_user(graph, span.nodes[i]))->handle;
     *list->count = span.count;
 }
 
 /* By index, for a graph with cycles, which has no order. */
-static void write_all(const struct graph *graph, const struct list_call *list) {
+static void write_all(const struct wait_graph *graph, const struct list_call *list) {
     size_t count = 0;
-    for (uint32_t i = 0; i < graph_id_limit(graph); i++)
-        if (graph_has_node(graph, i) && count++ < list->room)
-            list->streams[count - 1] = ((struct member *)graph_user(graph, i))->handle;
+    for (uint32_t i = 0; i < wait_graph_id_limit(graph); i++)
+        if (wait_graph_has_node(graph, i) && count++ < list->room)
+            list->streams[count - 1] = ((struct member *)wait_graph_user(graph, i))->handle;
     *list->count = count;
 }
 
@@ -42,10 +42,10 @@ cls_status cls_coordinator_get_streams(cls_coordinator handle, cls_stream *strea
         status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    if (graph_has_cycles(coordinator->graph))
+    if (wait_graph_has_cycles(coordinator->graph))
         write_all(coordinator->graph, &list);
     else
-        write_list(coordinator->graph, graph_order(coordinator->graph), &list);
+        write_list(coordinator->graph, wait_graph_order(coordinator->graph), &list);
     return coordinator_leave(coordinator, CLS_SUCCESS);
 }
 
@@ -62,7 +62,7 @@ cls_status cls_coordinator_get_prerequisites(cls_coordinator handle, cls_stream 
     pthread_mutex_lock(&coordinator->lock);
     status = coordinator_find(coordinator, stream, &member);
     if (!status)
-        write_list(coordinator->graph, graph_prerequisites(coordinator->graph, member->node),
+        write_list(coordinator->graph, wait_graph_prerequisites(coordinator->graph, member->node),
                    &list);
     return coordinator_leave(coordinator, status);
 }
@@ -76,7 +76,7 @@ cls_status cls_coordinator_has_cycles(cls_coordinator handle, int *has) {
     cls_status status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    *has = graph_has_cycles(coordinator->graph);
+    *has = wait_graph_has_cycles(coordinator->graph);
     return coordinator_leave(coordinator, CLS_SUCCESS);
 }
 
@@ -87,17 +87,17 @@ cls_status cls_coordinator_count_cycles(cls_coordinator handle, size_t *count) {
     cls_status status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    *count = graph_cycles(coordinator->graph, NULL, NULL);
+    *count = wait_graph_cycles(coordinator->graph, NULL, NULL);
     return coordinator_leave(coordinator, CLS_SUCCESS);
 }
 
 struct one_cycle {
-    const struct graph *graph;
+    const struct wait_graph *graph;
     const struct list_call *list;
     size_t wanted, seen;
 };
 
-static void write_wanted(struct graph_span cycle, void *arg) {
+static void write_wanted(struct wait_graph_span cycle, void *arg) {
     struct one_cycle *one = arg;
     if (one->seen++ == one->wanted)
         write_list(one->graph, cycle, one->list);
@@ -113,7 +113,7 @@ cls_status cls_coordinator_get_cycle(cls_coordinator handle, size_t i, cls_strea
     if (status)
         return status;
     struct one_cycle one = {coordinator->graph, &list, i, 0};
-    size_t cycles = graph_cycles(coordinator->graph, write_wanted, &one);
+    size_t cycles = wait_graph_cycles(coordinator->graph, write_wanted, &one);
     if (i >= cycles)
         status = error_set(CLS_ERROR_OUT_OF_RANGE, "no cycle %zu; '%s' has %zu", i,
                            coordinator->name, cycles);
@@ -129,7 +129,7 @@ cls_status cls_coordinator_get_last_cycle(cls_coordinator handle, cls_stream *st
         status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    struct graph_span cycle = graph_last_cycle(coordinator->graph);
+    struct wait_graph_span cycle = wait_graph_last_cycle(coordinator->graph);
     if (cycle.count)
         write_list(coordinator->graph, cycle, &list);
     else
@@ -157,9 +157,9 @@ static cls_status write_dot(cls_coordinator handle, FILE *file, dot_writer *writ
 }
 
 cls_status cls_coordinator_write_dot(cls_coordinator coordinator, FILE *file) {
-    return write_dot(coordinator, file, graph_write_dot);
+    return write_dot(coordinator, file, wait_graph_write_dot);
 }
 
 cls_status cls_coordinator_write_cycle_dot(cls_coordinator coordinator, FILE *file) {
-    return write_dot(coordinator, file, graph_write_cycle_dot);
+    return write_dot(coordinator, file, wait_graph_write_cycle_dot);
 }

@@ -10,7 +10,7 @@
 #include "coordinator/timeline.h"
 
 /* One search. The call that is checked takes part as a stream of its own, with one item. */
-struct search {
+struct deadlock_search {
     struct stall stall;
     struct stream *caller;
     const struct dep *dep; /* of the wait that is checked; NULL: a signal is */
@@ -19,7 +19,7 @@ struct search {
     bool no_memory;
 };
 
-static uint32_t number_of(struct search *search, struct stream *stream) {
+static uint32_t number_of(struct deadlock_search *search, struct stream *stream) {
     bool made;
     uint32_t number = stall_stream(&search->stall, stream, &made);
     if (made) {
@@ -45,7 +45,8 @@ static bool awaited_position(struct timeline *timeline, uint64_t value, uint64_t
 }
 
 /* What a dependency needs; false when it is met, or sure to be. */
-static bool need_of(struct search *search, const struct dep *dep, struct stall_need *need) {
+static bool need_of(struct deadlock_search *search, const struct dep *dep,
+                    struct stall_need *need) {
     struct stream *stream = dep->stream;
     *need = (struct stall_need){.position = dep->position};
     if (stream && atomic_load(&stream->retired) >= dep->position)
@@ -66,7 +67,7 @@ static bool need_of(struct search *search, const struct dep *dep, struct stall_n
     return !search->no_memory;
 }
 
-static void add_needs(struct search *search, const struct dep *items, unsigned n) {
+static void add_needs(struct deadlock_search *search, const struct dep *items, unsigned n) {
     struct stall_need need;
     for (unsigned i = 0; i < n && !search->no_memory; i++) {
         if (!need_of(search, &items[i], &need))
@@ -78,7 +79,7 @@ static void add_needs(struct search *search, const struct dep *items, unsigned n
 }
 
 static bool visit(const struct queued *queued, void *arg) {
-    struct search *search = arg;
+    struct deadlock_search *search = arg;
     struct stall_stream *stream = &search->stall.streams[search->visited];
     bool user_code = queued->command && queued->command->type->user_code;
     if (queued->position <= ((const struct stream *)stream->key)->firm_until)
@@ -98,14 +99,14 @@ static bool visit(const struct queued *queued, void *arg) {
 }
 
 /* Appends the checked wait behind all that the caller has queued. */
-static void add_call(struct search *search, uint32_t stream) {
+static void add_call(struct deadlock_search *search, uint32_t stream) {
     search->no_memory =
         search->no_memory || !stall_add_item(&search->stall, stream, STALL_LATER, false, NULL);
     if (!search->no_memory)
         add_needs(search, search->dep, 1);
 }
 
-static void visit_stream(struct search *search, uint32_t number) {
+static void visit_stream(struct deadlock_search *search, uint32_t number) {
     struct stream *stream = search->stall.streams[number].key;
     uint64_t wanted = search->stall.streams[number].wanted;
     search->visited = number;
@@ -117,7 +118,7 @@ static void visit_stream(struct search *search, uint32_t number) {
 }
 
 /* Adds the call as a stream: the wait itself, or all that comes before the signal. */
-static void begin(struct search *search, uint64_t position) {
+static void begin(struct deadlock_search *search, uint64_t position) {
     bool made;
     search->call = stall_stream(&search->stall, search, &made);
     search->no_memory = search->call == STALL_NONE;
@@ -132,7 +133,7 @@ static void begin(struct search *search, uint64_t position) {
                         !stall_add_need(&search->stall, need);
 }
 
-static void end(struct search *search) {
+static void end(struct deadlock_search *search) {
     for (uint32_t i = 0; i < search->stall.n_streams; i++)
         if (i != search->call)
             stream_put(search->stall.streams[i].key);
@@ -156,7 +157,7 @@ static void note_wait(struct timeline *timeline, uint64_t value, bool user_code)
 
 /* After a call was allowed: notes the waits that only user code can end, and up to where each stream is sure
  * to get whatever is called next. The latter is not searched again. */
-static void note_allowed(struct search *search) {
+static void note_allowed(struct deadlock_search *search) {
     for (uint32_t i = 0; i < search->stall.n_needs; i++) {
         const struct stall_need *need = &search->stall.needs[i];
         if (need->needs_user_code)
@@ -172,7 +173,7 @@ static void note_allowed(struct search *search) {
 }
 
 /* Adds all the streams that the call leads to, and solves the stall. */
-static void explore(struct search *search, uint64_t position) {
+static void explore(struct deadlock_search *search, uint64_t position) {
     uint32_t next;
     begin(search, position);
     while (!search->no_memory && (next = stall_next_wanted(&search->stall)) != STALL_NONE)
@@ -182,7 +183,7 @@ static void explore(struct search *search, uint64_t position) {
 }
 
 static cls_status check_call(struct stream *caller, const struct dep *dep) {
-    struct search search = {.caller = caller, .dep = dep};
+    struct deadlock_search search = {.caller = caller, .dep = dep};
     cls_status status = CLS_SUCCESS;
     explore(&search, UINT64_MAX);
     if (search.no_memory) {
@@ -198,7 +199,7 @@ static cls_status check_call(struct stream *caller, const struct dep *dep) {
 }
 
 bool deadlock_is_hopeless(struct stream *stream, uint64_t position) {
-    struct search search = {.caller = stream};
+    struct deadlock_search search = {.caller = stream};
     if (!timeline_any_relaxed())
         return false;
     wait_check_lock();

@@ -11,9 +11,9 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "coordinator/dot.h"
-#include "coordinator/graph.h"
 #include "coordinator/internals.h"
 #include "coordinator/timeline.h"
+#include "coordinator/wait_graph.h"
 
 /* The picture of the last refused cycle; kept for the process. */
 static pthread_mutex_t picture_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -76,14 +76,14 @@ static void append_cycle(struct text *text, const struct stall *stall, uint32_t 
 /* --- picture --- */
 
 /* The node of a stream or timeline, made on first need. */
-static bool node_of(struct graph *graph, void *of, const char *label, uint32_t *node) {
-    for (*node = 0; *node < graph_id_limit(graph); ++*node)
-        if (graph_user(graph, *node) == of)
+static bool node_of(struct wait_graph *graph, void *of, const char *label, uint32_t *node) {
+    for (*node = 0; *node < wait_graph_id_limit(graph); ++*node)
+        if (wait_graph_user(graph, *node) == of)
             return true;
-    return graph_add_node(graph, of, label, node) == CLS_SUCCESS;
+    return wait_graph_add_node(graph, of, label, node) == CLS_SUCCESS;
 }
 
-static bool stream_node(struct graph *graph, const struct stall *stall, uint32_t stream,
+static bool stream_node(struct wait_graph *graph, const struct stall *stall, uint32_t stream,
                         uint32_t *node) {
     const struct stall_item *item = item_of(stall, stream);
     struct text label = {0};
@@ -95,7 +95,7 @@ static bool stream_node(struct graph *graph, const struct stall *stall, uint32_t
     return made;
 }
 
-static bool timeline_node(struct graph *graph, struct timeline *timeline, uint64_t value,
+static bool timeline_node(struct wait_graph *graph, struct timeline *timeline, uint64_t value,
                           uint32_t *node) {
     struct text label = {0};
     text_printf(&label, "timeline %s\nat %llu of %llu", timeline->name,
@@ -106,19 +106,19 @@ static bool timeline_node(struct graph *graph, struct timeline *timeline, uint64
 }
 
 /* A stream's wait: by way of the timeline, where there is one. */
-static bool draw_need(struct graph *graph, const struct stall *stall, uint32_t stream) {
+static bool draw_need(struct wait_graph *graph, const struct stall *stall, uint32_t stream) {
     const struct stall_need *need = stall_unmet(stall, stream);
     uint32_t from, to, middle;
     if (!stream_node(graph, stall, stream, &from) || !stream_node(graph, stall, need->stream, &to))
         return false;
     if (!need->tag)
-        return graph_add_edge(graph, from, to) == CLS_SUCCESS;
+        return wait_graph_add_edge(graph, from, to) == CLS_SUCCESS;
     return timeline_node(graph, need->tag, need->value, &middle) &&
-           graph_add_edge(graph, from, middle) == CLS_SUCCESS &&
-           graph_add_edge(graph, middle, to) == CLS_SUCCESS;
+           wait_graph_add_edge(graph, from, middle) == CLS_SUCCESS &&
+           wait_graph_add_edge(graph, middle, to) == CLS_SUCCESS;
 }
 
-static bool draw_cycle(struct graph *graph, const struct stall *stall, uint32_t first) {
+static bool draw_cycle(struct wait_graph *graph, const struct stall *stall, uint32_t first) {
     uint32_t stream = first;
     do {
         if (!draw_need(graph, stall, stream))
@@ -128,13 +128,13 @@ static bool draw_cycle(struct graph *graph, const struct stall *stall, uint32_t 
     return true;
 }
 
-static char *write_picture(struct graph *graph) {
+static char *write_picture(struct wait_graph *graph) {
     char *bytes = NULL;
     size_t length;
     FILE *file = open_memstream(&bytes, &length);
     if (!file)
         return NULL;
-    cls_status status = graph_write_dot(file, graph, "deadlock");
+    cls_status status = wait_graph_write_dot(file, graph, "deadlock");
     if (fclose(file) || status) {
         free(bytes);
         return NULL;
@@ -144,11 +144,11 @@ static char *write_picture(struct graph *graph) {
 
 /* A refusal stands without its picture, where there is no memory for one. */
 static void keep_picture(const struct stall *stall, uint32_t first) {
-    struct graph *graph;
-    if (graph_create(true, &graph))
+    struct wait_graph *graph;
+    if (wait_graph_create(true, &graph))
         return;
     char *drawn = draw_cycle(graph, stall, first) ? write_picture(graph) : NULL;
-    graph_destroy(graph);
+    wait_graph_destroy(graph);
     if (!drawn)
         return;
     pthread_mutex_lock(&picture_lock);

@@ -13,7 +13,7 @@
 /* `next` has for each id the node after it in its cycle. Cycles that are shown share no node. */
 struct drawing {
     FILE *file;
-    const struct graph *graph;
+    const struct wait_graph *graph;
     uint32_t *next;
 };
 
@@ -33,14 +33,14 @@ static void write_quoted(FILE *file, const char *text) {
     putc('"', file);
 }
 
-static void note_cycle(struct graph_span cycle, void *arg) {
+static void note_cycle(struct wait_graph_span cycle, void *arg) {
     struct drawing *drawing = arg;
     for (size_t i = 0; i < cycle.count; i++)
         drawing->next[cycle.nodes[i]] = cycle.nodes[(i + 1) % cycle.count];
 }
 
 static void write_node(const struct drawing *drawing, uint32_t node) {
-    const char *label = graph_label(drawing->graph, node);
+    const char *label = wait_graph_label(drawing->graph, node);
     fprintf(drawing->file, "    n%u [label=", (unsigned)node);
     if (label)
         write_quoted(drawing->file, label);
@@ -55,17 +55,18 @@ static void write_node(const struct drawing *drawing, uint32_t node) {
 static void write_cycle_edge(const struct drawing *drawing, uint32_t node) {
     uint32_t next = drawing->next[node];
     fprintf(drawing->file, "    n%u -> n%u [color=red, penwidth=2%s];\n", (unsigned)node,
-            (unsigned)next, graph_has_edge(drawing->graph, node, next) ? "" : ", style=dashed");
+            (unsigned)next,
+            wait_graph_has_edge(drawing->graph, node, next) ? "" : ", style=dashed");
 }
 
 static void write_edges(const struct drawing *drawing, uint32_t node) {
-    struct graph_span prerequisites = graph_prerequisites(drawing->graph, node);
+    struct wait_graph_span prerequisites = wait_graph_prerequisites(drawing->graph, node);
     uint32_t next = drawing->next[node];
     for (size_t i = 0; i < prerequisites.count; i++)
         fprintf(drawing->file, "    n%u -> n%u%s;\n", (unsigned)node,
                 (unsigned)prerequisites.nodes[i],
                 prerequisites.nodes[i] == next ? " [color=red, penwidth=2]" : "");
-    if (next != IN_NO_CYCLE && !graph_has_edge(drawing->graph, node, next))
+    if (next != IN_NO_CYCLE && !wait_graph_has_edge(drawing->graph, node, next))
         write_cycle_edge(drawing, node);
 }
 
@@ -76,19 +77,19 @@ static void write_opening(FILE *file, const char *name) {
 }
 
 static void write_all(const struct drawing *drawing, const char *name) {
-    uint32_t limit = graph_id_limit(drawing->graph);
+    uint32_t limit = wait_graph_id_limit(drawing->graph);
     write_opening(drawing->file, name);
     for (uint32_t i = 0; i < limit; i++)
-        if (graph_has_node(drawing->graph, i))
+        if (wait_graph_has_node(drawing->graph, i))
             write_node(drawing, i);
     for (uint32_t i = 0; i < limit; i++)
-        if (graph_has_node(drawing->graph, i))
+        if (wait_graph_has_node(drawing->graph, i))
             write_edges(drawing, i);
     fputs("}\n", drawing->file);
 }
 
-static cls_status begin(struct drawing *drawing, FILE *file, const struct graph *graph) {
-    uint32_t limit = graph_id_limit(graph);
+static cls_status begin(struct drawing *drawing, FILE *file, const struct wait_graph *graph) {
+    uint32_t limit = wait_graph_id_limit(graph);
     *drawing = (struct drawing){file, graph, malloc(((size_t)limit + 1) * sizeof(uint32_t))};
     if (!drawing->next)
         return error_no_memory("to draw %u nodes", (unsigned)limit);
@@ -110,20 +111,20 @@ static cls_status end(const struct drawing *drawing) {
     return CLS_SUCCESS;
 }
 
-cls_status graph_write_dot(FILE *file, struct graph *graph, const char *name) {
+cls_status wait_graph_write_dot(FILE *file, struct wait_graph *graph, const char *name) {
     struct drawing drawing;
     cls_status status = begin(&drawing, file, graph);
     if (status)
         return status;
-    if (graph_cycles(graph, note_cycle, &drawing) == 0)
-        note_cycle(graph_last_cycle(graph), &drawing);
+    if (wait_graph_cycles(graph, note_cycle, &drawing) == 0)
+        note_cycle(wait_graph_last_cycle(graph), &drawing);
     write_all(&drawing, name);
     return end(&drawing);
 }
 
-cls_status graph_write_cycle_dot(FILE *file, struct graph *graph, const char *name) {
+cls_status wait_graph_write_cycle_dot(FILE *file, struct wait_graph *graph, const char *name) {
     struct drawing drawing;
-    struct graph_span cycle = graph_last_cycle(graph);
+    struct wait_graph_span cycle = wait_graph_last_cycle(graph);
     if (!cycle.count)
         return error_set(CLS_ERROR_NOT_FOUND, "'%s' has closed no cycle", name);
     cls_status status = begin(&drawing, file, graph);
@@ -141,7 +142,7 @@ cls_status graph_write_cycle_dot(FILE *file, struct graph *graph, const char *na
 
 /* --- through memory --- */
 
-cls_status dot_draw(struct graph *graph, const char *name, dot_writer *writer,
+cls_status dot_draw(struct wait_graph *graph, const char *name, dot_writer *writer,
                     struct dot_text *out) {
     struct dot_text text = {NULL, 0};
     FILE *file = open_memstream(&text.bytes, &text.length);

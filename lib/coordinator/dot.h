@@ -5,19 +5,19 @@
 
 #include <stdio.h>
 
-#include "coordinator/graph.h"
+#include "coordinator/wait_graph.h"
 
 /* Writes a digraph called `name` whose arrows point from a dependent to what it waits for. In red: the
  * cycles of the graph, or if it has none the last cycle, with edges that are not in the graph dashed.
  * Names and labels may hold any bytes. CLS_ERROR_OUT_OF_MEMORY before anything was written;
  * CLS_ERROR_IO when the stream failed, which is not flushed. */
-cls_status graph_write_dot(FILE *file, struct graph *graph, const char *name);
+cls_status wait_graph_write_dot(FILE *file, struct wait_graph *graph, const char *name);
 
 /* The last cycle alone. CLS_ERROR_NOT_FOUND where there is none. */
-cls_status graph_write_cycle_dot(FILE *file, struct graph *graph, const char *name);
+cls_status wait_graph_write_cycle_dot(FILE *file, struct wait_graph *graph, const char *name);
 
 /* Either of the two. */
-typedef cls_status dot_writer(FILE *file, struct graph *graph, const char *name);
+typedef cls_status dot_writer(FILE *file, struct wait_graph *graph, const char *name);
 
 /* A drawing kept in memory, so that a graph need not stay locked while a file is written. */
 struct dot_text {
@@ -25,7 +25,7 @@ struct dot_text {
     size_t length;
 };
 
-cls_status dot_draw(struct graph *graph, const char *name, dot_writer *writer,
+cls_status dot_draw(struct wait_graph *graph, const char *name, dot_writer *writer,
                     struct dot_text *out);
 
 /* Writes it to the file, flushes that, and frees the text. CLS_ERROR_IO. */

@@ -31,11 +31,11 @@ static void plan_add(struct plan *plan, const struct member *member) {
 
 /* Fills in the prerequisites; in an ordered plan they stand before their dependents. `place_of` has the
  * place of each index. */
-static void plan_link(struct plan *plan, const struct graph *graph, const uint32_t *place_of) {
+static void plan_link(struct plan *plan, const struct wait_graph *graph, const uint32_t *place_of) {
     uint32_t *next = plan->places;
     for (size_t i = 0; i < plan->count; i++) {
         struct planned *planned = &plan->streams[i];
-        struct graph_span span = graph_prerequisites(graph, planned->index);
+        struct wait_graph_span span = wait_graph_prerequisites(graph, planned->index);
         planned->prerequisites = next;
         planned->n_prerequisites = span.count;
         for (size_t j = 0; j < span.count; j++) {
@@ -47,17 +47,17 @@ static void plan_link(struct plan *plan, const struct graph *graph, const uint32
 }
 
 /* Under the lock, with room reserved. */
-static cls_status plan_fill(struct plan *plan, struct graph *graph) {
-    uint32_t limit = graph_id_limit(graph);
+static cls_status plan_fill(struct plan *plan, struct wait_graph *graph) {
+    uint32_t limit = wait_graph_id_limit(graph);
     uint32_t *place_of = calloc((size_t)limit + 1, sizeof *place_of);
     if (!place_of)
         return CLS_ERROR_OUT_OF_MEMORY;
-    struct graph_span order = graph_order(graph);
+    struct wait_graph_span order = wait_graph_order(graph);
     for (size_t i = 0; i < order.count; i++)
-        plan_add(plan, graph_user(graph, order.nodes[i]));
+        plan_add(plan, wait_graph_user(graph, order.nodes[i]));
     for (uint32_t i = 0; i < limit && !order.count; i++)
-        if (graph_has_node(graph, i))
-            plan_add(plan, graph_user(graph, i));
+        if (wait_graph_has_node(graph, i))
+            plan_add(plan, wait_graph_user(graph, i));
     for (size_t i = 0; i < plan->count; i++)
         place_of[plan->streams[i].index] = (uint32_t)i;
     plan_link(plan, graph, place_of);
@@ -68,22 +68,22 @@ static cls_status plan_fill(struct plan *plan, struct graph *graph) {
 /* --- checks --- */
 
 struct naming {
-    const struct graph *graph;
+    const struct wait_graph *graph;
     struct text text;
 };
 
-static void name_first(struct graph_span cycle, void *arg) {
+static void name_first(struct wait_graph_span cycle, void *arg) {
     struct naming *naming = arg;
     if (naming->text.length)
         return;
     for (size_t i = 0; i <= cycle.count; i++)
         text_printf(&naming->text, "%s%s", i ? " -> " : "",
-                    graph_label(naming->graph, cycle.nodes[i % cycle.count]));
+                    wait_graph_label(naming->graph, cycle.nodes[i % cycle.count]));
 }
 
 static cls_status refuse_cycles(const struct coordinator *coordinator) {
     struct naming naming = {coordinator->graph, {0}};
-    size_t cycles = graph_cycles(coordinator->graph, name_first, &naming);
+    size_t cycles = wait_graph_cycles(coordinator->graph, name_first, &naming);
     error_set(CLS_ERROR_DEADLOCK, "'%s' has %zu cycle%s of waits: %s", coordinator->name, cycles,
               cycles == 1 ? "" : "s",
               naming.text.failed ? "no memory to name them" : naming.text.bytes);
@@ -107,12 +107,12 @@ static cls_status check_streams(const struct plan *plan, const struct coordinato
 
 cls_status plan_take(struct coordinator *coordinator, enum plan_for what, struct plan *out) {
     struct plan plan = {NULL, 0, NULL};
-    struct graph *graph = coordinator->graph;
+    struct wait_graph *graph = coordinator->graph;
     cls_status status = CLS_SUCCESS;
     pthread_mutex_lock(&coordinator->lock);
-    if (what == PLAN_ORDERED && graph_has_cycles(graph))
+    if (what == PLAN_ORDERED && wait_graph_has_cycles(graph))
         status = refuse_cycles(coordinator);
-    else if (!plan_reserve(&plan, graph_node_count(graph), graph_edge_count(graph)) ||
+    else if (!plan_reserve(&plan, wait_graph_node_count(graph), wait_graph_edge_count(graph)) ||
              plan_fill(&plan, graph))
         status = error_no_memory("to plan a phase");
     pthread_mutex_unlock(&coordinator->lock);

@@ -18,7 +18,7 @@ struct context;
 struct stream;
 
 /* The commands submitted between two releases of a stream. */
-struct piece {
+struct pool_piece {
     uint64_t from, to; /* positions: after `from`, up to `to` */
     double cost;       /* ns, of all of them */
 };
@@ -27,7 +27,7 @@ struct piece {
  * an open one behind them. */
 enum { PIECES = 32 };
 struct work {
-    struct piece
+    struct pool_piece
         pieces[PIECES]; /* a ring; pieces that are done are dropped when the load is asked for */
     unsigned first, count;
     uint64_t closed;      /* where the open piece begins */

@@ -27,12 +27,12 @@ static struct snapshot take_snapshot(const struct pool *pool, struct stream *str
     return now;
 }
 
-static struct piece *piece_at(struct work *work, unsigned i) {
+static struct pool_piece *piece_at(struct work *work, unsigned i) {
     return &work->pieces[(work->first + i) % PIECES];
 }
 
 /* The cost that is left of a piece, in proportion to its commands. */
-static double left_of(const struct piece *piece, uint64_t retired) {
+static double left_of(const struct pool_piece *piece, uint64_t retired) {
     if (retired <= piece->from)
         return piece->cost;
     return piece->cost * (double)(piece->to - retired) / (double)(piece->to - piece->from);
@@ -51,7 +51,7 @@ static double open_cost(const struct work *work, const struct snapshot *now) {
 }
 
 static double left_of_open(const struct work *work, const struct snapshot *now) {
-    struct piece open = {work->closed, now->submitted, open_cost(work, now)};
+    struct pool_piece open = {work->closed, now->submitted, open_cost(work, now)};
     if (open.to == open.from)
         return work->expected;
     return now->retired < open.to ? left_of(&open, now->retired) : 0;
@@ -90,12 +90,12 @@ static double take_share(struct work *work) {
 
 /* Closes the open piece. Without room, or when nothing was submitted in it, adds its cost to the one before. */
 static void close_piece(struct work *work, const struct snapshot *now, double cost) {
-    struct piece *last = work->count ? piece_at(work, work->count - 1) : NULL;
+    struct pool_piece *last = work->count ? piece_at(work, work->count - 1) : NULL;
     if (last && (work->count == PIECES || now->submitted == work->closed)) {
         last->cost += cost;
         last->to = now->submitted;
     } else if (now->submitted > work->closed) {
-        *piece_at(work, work->count++) = (struct piece){work->closed, now->submitted, cost};
+        *piece_at(work, work->count++) = (struct pool_piece){work->closed, now->submitted, cost};
     }
     work->closed = now->submitted;
     work->size_at_close = now->size;

@@ -35,7 +35,7 @@ static void task_graph_finalize(struct object *object) {
     for (uint32_t i = 0; i < graph->count; i++)
         task_clear(&graph->tasks[i]);
     free(graph->tasks);
-    graph_destroy(graph->edges);
+    wait_graph_destroy(graph->edges);
     pthread_mutex_destroy(&graph->lock);
     coordinator_put(graph->coordinator);
 }
@@ -53,15 +53,15 @@ cls_status task_graph_get(cls_task_graph handle, struct task_graph **out) {
 
 /* Takes over the coordinator's reference on success. */
 static cls_status build(struct coordinator *coordinator, struct task_graph **out) {
-    struct graph *edges;
-    cls_status status = graph_create(false, &edges);
+    struct wait_graph *edges;
+    cls_status status = wait_graph_create(false, &edges);
     if (status)
         return status;
     struct task_graph *graph = object_create(&task_graph_pool);
     if (!graph || pthread_mutex_init(&graph->lock, NULL)) {
         if (graph)
             object_abandon(&graph->object);
-        graph_destroy(edges);
+        wait_graph_destroy(edges);
         return object_none(&task_graph_pool, "a task graph");
     }
     graph->coordinator = coordinator;
@@ -120,9 +120,9 @@ static cls_status add_edges(struct task_graph *graph, uint32_t node, const cls_t
         if (task->prerequisites[i] >= node)
             return error_set(CLS_ERROR_INVALID_VALUE,
                              "task '%s' names prerequisite %lu, but there are %lu tasks before it",
-                             graph_label(graph->edges, node), (unsigned long)task->prerequisites[i],
-                             (unsigned long)node);
-        status = graph_add_edge(graph->edges, node, task->prerequisites[i]);
+                             wait_graph_label(graph->edges, node),
+                             (unsigned long)task->prerequisites[i], (unsigned long)node);
+        status = wait_graph_add_edge(graph->edges, node, task->prerequisites[i]);
     }
     return status;
 }
@@ -137,12 +137,12 @@ static cls_status add_task(struct task_graph *graph, const cls_task *task, uint3
         snprintf(added.label, sizeof added.label, "task %lu", (unsigned long)graph->count);
     cls_status status = reserve(graph);
     if (!status)
-        status = graph_add_node(graph->edges, NULL, added.label, &node);
+        status = wait_graph_add_node(graph->edges, NULL, added.label, &node);
     if (status)
         return status;
     status = add_edges(graph, node, task);
     if (status) {
-        graph_remove_node(graph->edges, node);
+        wait_graph_remove_node(graph->edges, node);
         return status;
     }
     task_clear(&added);
@@ -183,7 +183,7 @@ cls_status cls_task_graph_write_dot(cls_task_graph handle, FILE *file) {
     if (status)
         return status;
     pthread_mutex_lock(&graph->lock);
-    status = dot_draw(graph->edges, "tasks", graph_write_dot, &text);
+    status = dot_draw(graph->edges, "tasks", wait_graph_write_dot, &text);
     pthread_mutex_unlock(&graph->lock);
     if (!status)
         status = dot_write(&text, file);

@@ -15,7 +15,7 @@
 #include <clstream/task.h>
 
 #include "base/handle.h"
-#include "coordinator/graph.h"
+#include "coordinator/wait_graph.h"
 
 struct coordinator;
 struct failure;
@@ -49,7 +49,7 @@ struct task_graph {
     struct object object;
     struct coordinator *coordinator; /* retained */
     pthread_mutex_t lock;            /* guards what follows; streams' locks are taken inside it */
-    struct graph *edges;             /* node i is task i */
+    struct wait_graph *edges;        /* node i is task i */
     struct task *tasks;
     uint32_t count, capacity;
     bool running; /* no tasks are added; cls_task_graph_run writes results under the lock */

@@ -15,7 +15,7 @@
 /* The task that failed first on the way of prerequisites, or CLS_NO_TASK. Prerequisites have lower numbers,
  * so their states are up to date. */
 static uint32_t cause_ahead(const struct task_graph *graph, uint32_t number, cls_status *status) {
-    struct graph_span span = graph_prerequisites(graph->edges, number);
+    struct wait_graph_span span = wait_graph_prerequisites(graph->edges, number);
     for (size_t i = 0; i < span.count; i++) {
         const struct task *first = &graph->tasks[span.nodes[i]];
         if (!first->status)

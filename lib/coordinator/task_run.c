@@ -9,7 +9,7 @@
 #include "coordinator/task.h"
 
 /* A stream of the set during a run. */
-struct slot {
+struct run_slot {
     uint32_t last; /* task */
     uint64_t load; /* tasks given to it, and commands it had before */
 };
@@ -17,7 +17,7 @@ struct slot {
 struct run {
     struct task_graph *graph;
     struct plan plan;
-    struct slot *slots;
+    struct run_slot *slots;
     uint32_t *place; /* of each task's stream in the plan; until it is chosen: fixed, or NOWHERE */
 };
 
@@ -53,7 +53,8 @@ static cls_status prepare(struct run *run) {
         return error_set(CLS_ERROR_INVALID_STATE, "'%s' has no streams",
                          run->graph->coordinator->name);
     for (size_t i = 0; i < run->plan.count; i++)
-        run->slots[i] = (struct slot){CLS_NO_TASK, stream_outstanding(run->plan.streams[i].stream)};
+        run->slots[i] =
+            (struct run_slot){CLS_NO_TASK, stream_outstanding(run->plan.streams[i].stream)};
     for (uint32_t i = 0; i < run->graph->count && !status; i++)
         status = find_place(run, i, &run->place[i]);
     return status;
@@ -64,7 +65,7 @@ static cls_status prepare(struct run *run) {
 /* The stream on which a prerequisite is the last task, since nothing has to wait there; else the one with the
  * least load. */
 static uint32_t choose_place(const struct run *run, uint32_t number) {
-    struct graph_span span = graph_prerequisites(run->graph->edges, number);
+    struct wait_graph_span span = wait_graph_prerequisites(run->graph->edges, number);
     uint32_t best = 0;
     if (run->place[number] != (uint32_t)NOWHERE)
         return run->place[number];
@@ -81,7 +82,7 @@ static uint32_t choose_place(const struct run *run, uint32_t number) {
 
 /* Whether a prerequisite was skipped or failed on the host already, so that the task is skipped too. */
 static bool is_to_skip(const struct run *run, uint32_t number) {
-    struct graph_span span = graph_prerequisites(run->graph->edges, number);
+    struct wait_graph_span span = wait_graph_prerequisites(run->graph->edges, number);
     for (size_t i = 0; i < span.count; i++) {
         const struct task *first = &run->graph->tasks[span.nodes[i]];
         if (first->step == TASK_SKIPPED || first->returned)
@@ -92,7 +93,7 @@ static bool is_to_skip(const struct run *run, uint32_t number) {
 
 static cls_status wait_for_prerequisites(const struct run *run, uint32_t number,
                                          struct stream *stream) {
-    struct graph_span span = graph_prerequisites(run->graph->edges, number);
+    struct wait_graph_span span = wait_graph_prerequisites(run->graph->edges, number);
     cls_status status = CLS_SUCCESS;
     for (size_t i = 0; i < span.count && !status; i++) {
         const struct task *first = &run->graph->tasks[span.nodes[i]];

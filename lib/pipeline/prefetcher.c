@@ -27,7 +27,7 @@
 
 enum state { EMPTY, LOADING, LOADED, TAKEN };
 
-struct slot {
+struct prefetch_slot {
     enum state state;
     uint64_t index;
     size_t bytes;
@@ -53,13 +53,13 @@ struct prefetcher {
     bool ended;   /* the data has ended, or failed: `load` is not called any more */
     bool stopped; /* by the caller: no batch is returned any more */
     bool left;    /* the workers have ended */
-    struct slot slots[CLS_PREFETCHER_MAX_DEPTH];
+    struct prefetch_slot slots[CLS_PREFETCHER_MAX_DEPTH];
 };
 
 static void prefetcher_finalize(struct object *object) {
     struct prefetcher *prefetcher = (struct prefetcher *)(void *)object;
     for (unsigned i = 0; i < prefetcher->depth; i++) {
-        struct slot *slot = &prefetcher->slots[i];
+        struct prefetch_slot *slot = &prefetcher->slots[i];
         if (slot->buffer)
             buffer_destroy_owned(slot->buffer);
         if (slot->uploaded)
@@ -94,9 +94,9 @@ static cls_status prefetcher_put(struct prefetcher *prefetcher, cls_status statu
 }
 
 /* Under the lock: the slot of a batch; NULL: it has none yet, or no longer. */
-static struct slot *slot_of(struct prefetcher *prefetcher, uint64_t index) {
+static struct prefetch_slot *slot_of(struct prefetcher *prefetcher, uint64_t index) {
     for (unsigned i = 0; i < prefetcher->depth; i++) {
-        struct slot *slot = &prefetcher->slots[(index + i) % prefetcher->depth];
+        struct prefetch_slot *slot = &prefetcher->slots[(index + i) % prefetcher->depth];
         if (slot->state != EMPTY && slot->index == index)
             return slot;
     }
@@ -104,9 +104,9 @@ static struct slot *slot_of(struct prefetcher *prefetcher, uint64_t index) {
 }
 
 /* Under the lock: a free slot for a batch; NULL: there is none. */
-static struct slot *room_for(struct prefetcher *prefetcher, uint64_t index) {
+static struct prefetch_slot *room_for(struct prefetcher *prefetcher, uint64_t index) {
     for (unsigned i = 0; i < prefetcher->depth; i++) {
-        struct slot *slot = &prefetcher->slots[(index + i) % prefetcher->depth];
+        struct prefetch_slot *slot = &prefetcher->slots[(index + i) % prefetcher->depth];
         if (slot->state == EMPTY)
             return slot;
     }
@@ -116,19 +116,21 @@ static struct slot *room_for(struct prefetcher *prefetcher, uint64_t index) {
 /* --- the workers' side --- */
 
 /* Later uploads run behind the caller's last use of the buffer, but do not inherit its failure. */
-static cls_status await_return(const struct prefetcher *prefetcher, const struct slot *slot) {
+static cls_status await_return(const struct prefetcher *prefetcher,
+                               const struct prefetch_slot *slot) {
     return pipeline_follow(prefetcher->upload, slot->released);
 }
 
-static _Thread_local struct slot *loading; /* what the calling thread's loader fills, or NULL */
+/* What the calling thread's loader fills, or NULL. */
+static _Thread_local struct prefetch_slot *loading;
 
-static void say(struct slot *slot, const char *message) {
+static void say(struct prefetch_slot *slot, const char *message) {
     snprintf(slot->message, sizeof slot->message, "%s", message);
 }
 
 /* A positive status is no error: stored, CLS_NOT_READY would keep pollers waiting for ever. */
-static cls_status load_batch(const struct prefetcher *prefetcher, struct slot *slot, uint64_t index,
-                             size_t *bytes) {
+static cls_status load_batch(const struct prefetcher *prefetcher, struct prefetch_slot *slot,
+                             uint64_t index, size_t *bytes) {
     const unsigned long before = error_count();
     loading = slot;
     const cls_status status =
@@ -171,7 +173,7 @@ static bool is_stopped(struct prefetcher *prefetcher) {
 }
 
 /* Loads and uploads a batch, without the lock. A stop may come while it waits for the memory to be free. */
-static cls_status fetch(struct prefetcher *prefetcher, struct slot *slot, uint64_t index,
+static cls_status fetch(struct prefetcher *prefetcher, struct prefetch_slot *slot, uint64_t index,
                         size_t *bytes) {
     cls_status status = cls_event_synchronize(slot->uploaded);
     *bytes = 0;
@@ -199,7 +201,7 @@ static cls_status fetch(struct prefetcher *prefetcher, struct slot *slot, uint64
 static bool load_one(struct loaders *loaders) {
     struct prefetcher *prefetcher = (struct prefetcher *)(void *)loaders;
     const uint64_t index = prefetcher->next_load;
-    struct slot *slot = room_for(prefetcher, index);
+    struct prefetch_slot *slot = room_for(prefetcher, index);
     if (prefetcher->ended || !slot)
         return false;
     size_t bytes;
@@ -246,7 +248,7 @@ static const struct loader_type loader_type = {load_one, end};
 static cls_status open_slots(struct prefetcher *prefetcher, unsigned depth) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < depth && !status; i++) {
-        struct slot *slot = &prefetcher->slots[i];
+        struct prefetch_slot *slot = &prefetcher->slots[i];
         prefetcher->depth = i + 1;
         status = host_alloc_owned(prefetcher->context, prefetcher->capacity, &slot->memory);
         if (!status)
@@ -361,7 +363,7 @@ cls_status cls_prefetcher_stop(cls_prefetcher handle) {
 /* Under the lock: waits until the next batch is loaded or the data has ended. */
 static cls_status await_next(struct prefetcher *prefetcher, bool may_wait) {
     for (;;) {
-        const struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
+        const struct prefetch_slot *slot = slot_of(prefetcher, prefetcher->next_out);
         if (prefetcher->stopped || (slot && slot->state == LOADED))
             return CLS_SUCCESS;
         if (!slot && !room_for(prefetcher, prefetcher->next_out))
@@ -379,7 +381,7 @@ static cls_status await_next(struct prefetcher *prefetcher, bool may_wait) {
 
 /* Under the lock, which is released meanwhile: an upload that has failed ends the data. */
 static void check_upload(struct prefetcher *prefetcher) {
-    struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
+    struct prefetch_slot *slot = slot_of(prefetcher, prefetcher->next_out);
     const uint64_t index = prefetcher->next_out;
     if (prefetcher->stopped || slot->status || !slot->bytes)
         return;
@@ -406,7 +408,7 @@ static cls_status await_batch(struct prefetcher *prefetcher, bool may_wait) {
 
 /* Under the lock: returns the next batch. An end or an error stays, for later calls. */
 static cls_status take(struct prefetcher *prefetcher, cls_stream stream, cls_prefetched *out) {
-    struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
+    struct prefetch_slot *slot = slot_of(prefetcher, prefetcher->next_out);
     const uint64_t index = prefetcher->next_out;
     if (prefetcher->stopped || (!slot->status && !slot->bytes)) {
         *out = (cls_prefetched){NULL, 0, index};
@@ -459,7 +461,7 @@ cls_status cls_prefetcher_try_next(cls_prefetcher prefetcher, cls_stream stream,
 /* Under the lock. */
 static cls_status release(struct prefetcher *prefetcher, const cls_prefetched *batch,
                           cls_stream stream) {
-    struct slot *slot = slot_of(prefetcher, batch->index);
+    struct prefetch_slot *slot = slot_of(prefetcher, batch->index);
     if (!slot || slot->state != TAKEN || slot->buffer != batch->buffer)
         return error_set(CLS_ERROR_INVALID_STATE, "batch %llu is not the caller's",
                          (unsigned long long)batch->index);

@@ -22,7 +22,7 @@
 #include "pipeline/pipeline.h"
 
 /* The first three are the kinds of an async coordinator's operations. */
-enum stage {
+enum ring_stage {
     UPLOAD = CLS_OP_UPLOAD,
     PROCESS = CLS_OP_COMPUTE,
     DOWNLOAD = CLS_OP_DOWNLOAD,
@@ -153,11 +153,11 @@ cls_status cls_triple_buffer_destroy(cls_triple_buffer handle) {
 
 /* --- moves, under the lock --- */
 
-static struct slot *next_of(struct ring *ring, enum stage stage) {
+static struct slot *next_of(struct ring *ring, enum ring_stage stage) {
     return &ring->slots[ring->taken[stage] % ring->n_slots];
 }
 
-static bool is_there(const struct ring *ring, enum stage stage) {
+static bool is_there(const struct ring *ring, enum ring_stage stage) {
     if (ring->resetting)
         return false;
     if (stage == UPLOAD)
@@ -199,7 +199,7 @@ static cls_status check_submitted(const struct ring *ring, struct slot *slot) {
     return pthread_equal(slot->holder, pthread_self()) ? submit(slot) : CLS_NOT_READY;
 }
 
-static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, cls_slot *out) {
+static cls_status take(struct ring *ring, enum ring_stage stage, cls_stream stream, cls_slot *out) {
     struct slot *slot = next_of(ring, stage);
     struct stream *holder;
     if (!is_there(ring, stage))
@@ -262,7 +262,7 @@ static cls_status enter(struct ring *ring, bool waits) {
 }
 
 /* `operation`: for an async coordinator, which has waited for the slot, and will say when its work is submitted. */
-static cls_status take_held(cls_triple_buffer handle, enum stage stage, bool operation,
+static cls_status take_held(cls_triple_buffer handle, enum ring_stage stage, bool operation,
                             cls_stream stream, struct held_slot *out) {
     struct ring *ring;
     cls_status status = ring_get(handle, &ring);
@@ -284,7 +284,7 @@ static cls_status take_held(cls_triple_buffer handle, enum stage stage, bool ope
     return ring_put(ring, blocking_unlock(&ring->lock, status));
 }
 
-static cls_status take_slot(cls_triple_buffer ring, enum stage stage, cls_stream stream,
+static cls_status take_slot(cls_triple_buffer ring, enum ring_stage stage, cls_stream stream,
                             cls_slot *out) {
     struct held_slot held;
     if (!out)
@@ -302,7 +302,7 @@ cls_status cls_triple_buffer_upload_slot(cls_triple_buffer ring, cls_stream stre
 cls_status ring_take(cls_triple_buffer ring, cls_op_kind kind, cls_stream stream,
                      struct held_slot *out) {
     out->kind = kind;
-    return take_held(ring, (enum stage)kind, true, stream, out);
+    return take_held(ring, (enum ring_stage)kind, true, stream, out);
 }
 
 cls_status ring_await_upload(cls_triple_buffer handle) {

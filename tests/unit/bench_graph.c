@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "../../bench/harness.h"
-#include "coordinator/graph.h"
+#include "coordinator/wait_graph.h"
 
 enum { NODES = 100000, EDGES = 1000000, EARLY = 200000, SAMPLE = 50, ROUNDS = 5, QUICK_ROUNDS = 2 };
 
@@ -50,45 +50,47 @@ static void make_edges(void) {
     }
 }
 
-static struct graph *make_graph(bool permissive) {
-    struct graph *graph;
+static struct wait_graph *make_graph(bool permissive) {
+    struct wait_graph *graph;
     uint32_t node;
-    CLS(graph_create(permissive, &graph));
+    CLS(wait_graph_create(permissive, &graph));
     for (uint32_t i = 0; i < NODES; i++)
-        CLS(graph_add_node(graph, NULL, NULL, &node));
+        CLS(wait_graph_add_node(graph, NULL, NULL, &node));
     return graph;
 }
 
 /* A permissive graph that has a cycle looks for no further ones. */
-static struct graph *make_unchecked_graph(void) {
-    struct graph *graph = make_graph(true);
+static struct wait_graph *make_unchecked_graph(void) {
+    struct wait_graph *graph = make_graph(true);
     uint32_t node;
-    CLS(graph_add_node(graph, NULL, NULL, &node));
-    CLS(graph_add_edge(graph, node, node));
+    CLS(wait_graph_add_node(graph, NULL, NULL, &node));
+    CLS(wait_graph_add_edge(graph, node, node));
     return graph;
 }
 
-static void add_hidden(struct graph *graph, uint32_t i) {
-    CLS(graph_add_edge(graph, node_at[later[i]], node_at[earlier[i]]));
+static void add_hidden(struct wait_graph *graph, uint32_t i) {
+    CLS(wait_graph_add_edge(graph, node_at[later[i]], node_at[earlier[i]]));
 }
 
-static void add_agreeing(struct graph *graph, uint32_t i) {
-    CLS(graph_add_edge(graph, later[i], earlier[i]));
+static void add_agreeing(struct wait_graph *graph, uint32_t i) {
+    CLS(wait_graph_add_edge(graph, later[i], earlier[i]));
 }
 
-static void add_opposed(struct graph *graph, uint32_t i) {
-    CLS(graph_add_edge(graph, earlier[i], later[i]));
+static void add_opposed(struct wait_graph *graph, uint32_t i) {
+    CLS(wait_graph_add_edge(graph, earlier[i], later[i]));
 }
 
-static void add_chain_up(struct graph *graph, uint32_t i) { CLS(graph_add_edge(graph, i, i + 1)); }
+static void add_chain_up(struct wait_graph *graph, uint32_t i) {
+    CLS(wait_graph_add_edge(graph, i, i + 1));
+}
 
-static void add_chain_down(struct graph *graph, uint32_t i) {
-    CLS(graph_add_edge(graph, NODES - 2 - i, NODES - 1 - i));
+static void add_chain_down(struct wait_graph *graph, uint32_t i) {
+    CLS(wait_graph_add_edge(graph, NODES - 2 - i, NODES - 1 - i));
 }
 
 struct load {
     const char *name;
-    void (*add)(struct graph *graph, uint32_t i);
+    void (*add)(struct wait_graph *graph, uint32_t i);
     uint32_t edges;
     bool unchecked;
     double bar; /* us an edge */
@@ -104,23 +106,23 @@ static const struct load loads[] = {
 };
 
 static double run_load(const struct load *load) {
-    struct graph *graph = load->unchecked ? make_unchecked_graph() : make_graph(false);
+    struct wait_graph *graph = load->unchecked ? make_unchecked_graph() : make_graph(false);
     const double start = cpu_seconds();
     for (uint32_t i = 0; i < load->edges; i++)
         load->add(graph, i);
     const double end = cpu_seconds();
-    graph_destroy(graph);
+    wait_graph_destroy(graph);
     return 1e6 * (end - start) / load->edges;
 }
 
 /* The depth-first search that an edge would take: does `prerequisite` wait for `dependent` already? */
-static bool waits_for(const struct graph *graph, uint32_t prerequisite, uint32_t dependent) {
+static bool waits_for(const struct wait_graph *graph, uint32_t prerequisite, uint32_t dependent) {
     static uint32_t stack[NODES], seen[NODES], stamp;
     uint32_t depth = 0;
     seen[dependent] = ++stamp;
     stack[depth++] = dependent;
     while (depth) {
-        const struct graph_span next = graph_dependents(graph, stack[--depth]);
+        const struct wait_graph_span next = wait_graph_dependents(graph, stack[--depth]);
         for (size_t i = 0; i < next.count; i++) {
             if (next.nodes[i] == prerequisite)
                 return true;
@@ -133,7 +135,7 @@ static bool waits_for(const struct graph *graph, uint32_t prerequisite, uint32_t
     return false;
 }
 
-static void search_and_add(struct graph *graph, uint32_t i) {
+static void search_and_add(struct wait_graph *graph, uint32_t i) {
     if (waits_for(graph, node_at[earlier[i]], node_at[later[i]]))
         die("a cycle where none can be");
     add_hidden(graph, i);
@@ -141,14 +143,14 @@ static void search_and_add(struct graph *graph, uint32_t i) {
 
 /* The mean over the edges from `first` on, with those before them in the graph. */
 static double run_search(uint32_t first, uint32_t edges) {
-    struct graph *graph = make_unchecked_graph();
+    struct wait_graph *graph = make_unchecked_graph();
     for (uint32_t i = 0; i < first; i++)
         add_hidden(graph, i);
     const double start = cpu_seconds();
     for (uint32_t i = first; i < first + edges; i++)
         search_and_add(graph, i);
     const double end = cpu_seconds();
-    graph_destroy(graph);
+    wait_graph_destroy(graph);
     return 1e6 * (end - start) / edges;
 }
 

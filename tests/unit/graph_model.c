@@ -83,7 +83,7 @@ bool closes_cycle(struct model *model, uint32_t dependent, uint32_t prerequisite
     return closes;
 }
 
-static struct set set_of(struct graph_span span) {
+static struct set set_of(struct wait_graph_span span) {
     struct set set = {{0}};
     for (size_t i = 0; i < span.count; i++) {
         assert_true(span.nodes[i] < MAX_NODES && !set_has(&set, span.nodes[i]));
@@ -96,24 +96,24 @@ static bool same_set(const struct set *a, const struct set *b) {
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-void expect_same_edges(const struct graph *graph, const struct model *model) {
-    assert_true(graph_edge_count(graph) == model->edges);
+void expect_same_edges(const struct wait_graph *graph, const struct model *model) {
+    assert_true(wait_graph_edge_count(graph) == model->edges);
     for (uint32_t i = 0; i < model->limit; i++) {
-        assert_true(graph_has_node(graph, i) == set_has(&model->nodes, i));
-        if (!graph_has_node(graph, i))
+        assert_true(wait_graph_has_node(graph, i) == set_has(&model->nodes, i));
+        if (!wait_graph_has_node(graph, i))
             continue;
-        const struct set prerequisites = set_of(graph_prerequisites(graph, i));
-        const struct set dependents = set_of(graph_dependents(graph, i));
+        const struct set prerequisites = set_of(wait_graph_prerequisites(graph, i));
+        const struct set dependents = set_of(wait_graph_dependents(graph, i));
         assert_true(same_set(&prerequisites, &model->rows[i]));
         assert_true(same_set(&dependents, &model->columns[i]));
     }
 }
 
 /* Every node once, after all its prerequisites. */
-static void expect_order(struct graph *graph, const struct model *model) {
-    const struct graph_span order = graph_order(graph);
+static void expect_order(struct wait_graph *graph, const struct model *model) {
+    const struct wait_graph_span order = wait_graph_order(graph);
     struct set passed = {{0}};
-    assert_true(order.count == graph_node_count(graph));
+    assert_true(order.count == wait_graph_node_count(graph));
     for (size_t i = 0; i < order.count; i++) {
         const struct set *row = &model->rows[order.nodes[i]];
         for (uint32_t w = 0; w < WORDS; w++)
@@ -123,9 +123,9 @@ static void expect_order(struct graph *graph, const struct model *model) {
     assert_true(same_set(&passed, &model->nodes));
 }
 
-void expect_levels(const struct graph *graph) {
+void expect_levels(const struct wait_graph *graph) {
     for (uint32_t i = 0; i < graph->limit; i++) {
-        if (!graph_has_node(graph, i))
+        if (!wait_graph_has_node(graph, i))
             continue;
         const struct list *list = &graph->a.nodes[i].prerequisites;
         const uint32_t level = graph->a.ranks[i].level;
@@ -142,7 +142,7 @@ void expect_levels(const struct graph *graph) {
     }
 }
 
-void expect_cycle(struct graph_span cycle, const struct model *model, bool added) {
+void expect_cycle(struct wait_graph_span cycle, const struct model *model, bool added) {
     assert_true(cycle.count > 0);
     set_of(cycle);
     for (size_t i = added; i < cycle.count; i++)
@@ -155,7 +155,7 @@ struct cycle_check {
     struct set seen; /* components */
 };
 
-static void check_one_cycle(struct graph_span cycle, void *arg) {
+static void check_one_cycle(struct wait_graph_span cycle, void *arg) {
     struct cycle_check *check = arg;
     const uint32_t component = check->components.of[cycle.nodes[0]];
     expect_cycle(cycle, check->model, false);
@@ -163,20 +163,20 @@ static void check_one_cycle(struct graph_span cycle, void *arg) {
     set_put(&check->seen, component, true);
 }
 
-void expect_cycles(struct graph *graph, const struct model *model) {
+void expect_cycles(struct wait_graph *graph, const struct model *model) {
     struct cycle_check check = {.model = model};
     const size_t cyclic = cyclic_components(model);
     kosaraju(model, &check.components);
-    assert_true(graph_has_cycles(graph) == (cyclic > 0));
-    assert_true(graph_cycles(graph, check_one_cycle, &check) == cyclic);
-    assert_true(graph_cycles(graph, NULL, NULL) == cyclic);
+    assert_true(wait_graph_has_cycles(graph) == (cyclic > 0));
+    assert_true(wait_graph_cycles(graph, check_one_cycle, &check) == cyclic);
+    assert_true(wait_graph_cycles(graph, NULL, NULL) == cyclic);
     if (cyclic)
-        assert_true(graph_order(graph).count == 0);
+        assert_true(wait_graph_order(graph).count == 0);
     else
         expect_order(graph, model);
 }
 
-void expect_agreement(struct graph *graph, const struct model *model) {
+void expect_agreement(struct wait_graph *graph, const struct model *model) {
     expect_same_edges(graph, model);
     expect_cycles(graph, model);
     expect_levels(graph);

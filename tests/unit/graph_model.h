@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "coordinator/graph_state.h"
+#include "coordinator/wait_graph_state.h"
 
 enum { MAX_NODES = 256, WORDS = MAX_NODES / 64 };
 
@@ -39,19 +39,19 @@ void model_edge(struct model *model, uint32_t dependent, uint32_t prerequisite, 
 bool closes_cycle(struct model *model, uint32_t dependent, uint32_t prerequisite);
 
 /* Nodes, prerequisites and dependents. */
-void expect_same_edges(const struct graph *graph, const struct model *model);
+void expect_same_edges(const struct wait_graph *graph, const struct model *model);
 
 /* Each node waits for the next one and the last for the first; `added`: the first of these edges need
  * not be there. */
-void expect_cycle(struct graph_span cycle, const struct model *model, bool added);
+void expect_cycle(struct wait_graph_span cycle, const struct model *model, bool added);
 
 /* One cycle for each component that has any; without cycles a topological order. */
-void expect_cycles(struct graph *graph, const struct model *model);
+void expect_cycles(struct wait_graph *graph, const struct model *model);
 
 /* In a graph in order: the mates are the prerequisites of the same level, and levels do not fall. */
-void expect_levels(const struct graph *graph);
+void expect_levels(const struct wait_graph *graph);
 
 /* All of these, without cycles. */
-void expect_agreement(struct graph *graph, const struct model *model);
+void expect_agreement(struct wait_graph *graph, const struct model *model);
 
 #endif

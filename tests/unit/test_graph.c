@@ -8,7 +8,7 @@
 #include "graph_model.h"
 
 struct trial {
-    struct graph *graph;
+    struct wait_graph *graph;
     struct model model;
     bool permissive;
     uint32_t max_nodes;
@@ -18,16 +18,16 @@ struct trial {
 static void add_node(struct trial *trial) {
     char label[16];
     uint32_t node = UINT32_MAX;
-    if (graph_node_count(trial->graph) == trial->max_nodes)
+    if (wait_graph_node_count(trial->graph) == trial->max_nodes)
         return;
-    snprintf(label, sizeof label, "s%zu", graph_node_count(trial->graph));
-    assert_true(graph_add_node(trial->graph, trial, label, &node) == CLS_SUCCESS);
+    snprintf(label, sizeof label, "s%zu", wait_graph_node_count(trial->graph));
+    assert_true(wait_graph_add_node(trial->graph, trial, label, &node) == CLS_SUCCESS);
     assert_true(node < MAX_NODES && !set_has(&trial->model.nodes, node));
     assert_true(node <= trial->model.limit); /* ids are dense */
-    assert_true(graph_user(trial->graph, node) == trial &&
-                !strcmp(graph_label(trial->graph, node), label));
+    assert_true(wait_graph_user(trial->graph, node) == trial &&
+                !strcmp(wait_graph_label(trial->graph, node), label));
     set_put(&trial->model.nodes, node, true);
-    trial->model.limit = graph_id_limit(trial->graph);
+    trial->model.limit = wait_graph_id_limit(trial->graph);
     assert_true(node < trial->model.limit);
 }
 
@@ -40,28 +40,28 @@ static uint32_t pick_node(const struct trial *trial) {
 }
 
 static void remove_node(struct trial *trial) {
-    if (graph_node_count(trial->graph) < 2)
+    if (wait_graph_node_count(trial->graph) < 2)
         return;
     const uint32_t node = pick_node(trial);
-    assert_true(graph_remove_node(trial->graph, node) == CLS_SUCCESS);
+    assert_true(wait_graph_remove_node(trial->graph, node) == CLS_SUCCESS);
     for (uint32_t i = 0; i < trial->model.limit; i++) {
         model_edge(&trial->model, i, node, false);
         model_edge(&trial->model, node, i, false);
     }
     set_put(&trial->model.nodes, node, false);
-    assert_true(graph_remove_node(trial->graph, node) == CLS_ERROR_INVALID_VALUE);
+    assert_true(wait_graph_remove_node(trial->graph, node) == CLS_ERROR_INVALID_VALUE);
 }
 
 /* Any pair of nodes, or (mostly) an edge that is there. */
 static void remove_edge(struct trial *trial) {
     const uint32_t dependent = pick_node(trial);
-    const struct graph_span prerequisites = graph_prerequisites(trial->graph, dependent);
+    const struct wait_graph_span prerequisites = wait_graph_prerequisites(trial->graph, dependent);
     uint32_t prerequisite = pick_node(trial);
     if (prerequisites.count && random_below(4))
         prerequisite = prerequisites.nodes[random_below((uint32_t)prerequisites.count)];
     const bool there = set_has(&trial->model.rows[dependent], prerequisite);
-    assert_true(graph_has_edge(trial->graph, dependent, prerequisite) == there);
-    assert_true(graph_remove_edge(trial->graph, dependent, prerequisite) ==
+    assert_true(wait_graph_has_edge(trial->graph, dependent, prerequisite) == there);
+    assert_true(wait_graph_remove_edge(trial->graph, dependent, prerequisite) ==
                 (there ? CLS_SUCCESS : CLS_ERROR_NOT_FOUND));
     model_edge(&trial->model, dependent, prerequisite, false);
 }
@@ -69,15 +69,15 @@ static void remove_edge(struct trial *trial) {
 /* Refused with its cycle, and nothing has changed. */
 static void expect_refusal(struct trial *trial, uint32_t dependent, uint32_t prerequisite) {
     uint32_t before[MAX_NODES];
-    const size_t count = graph_node_count(trial->graph);
-    memcpy(before, graph_order(trial->graph).nodes, count * sizeof *before);
-    assert_true(graph_add_edge(trial->graph, dependent, prerequisite) == CLS_ERROR_DEADLOCK);
-    const struct graph_span cycle = graph_last_cycle(trial->graph);
+    const size_t count = wait_graph_node_count(trial->graph);
+    memcpy(before, wait_graph_order(trial->graph).nodes, count * sizeof *before);
+    assert_true(wait_graph_add_edge(trial->graph, dependent, prerequisite) == CLS_ERROR_DEADLOCK);
+    const struct wait_graph_span cycle = wait_graph_last_cycle(trial->graph);
     expect_cycle(cycle, &trial->model, true);
     assert_true(cycle.nodes[0] == dependent && cycle.nodes[cycle.count > 1] == prerequisite);
     assert_true((cycle.count == 1) == (dependent == prerequisite));
     trial->graph->sorted = false; /* compare the ranks, not what was sorted before */
-    assert_true(memcmp(before, graph_order(trial->graph).nodes, count * sizeof *before) == 0);
+    assert_true(memcmp(before, wait_graph_order(trial->graph).nodes, count * sizeof *before) == 0);
     trial->refused++;
 }
 
@@ -88,8 +88,8 @@ static void add_edge(struct trial *trial) {
         expect_refusal(trial, dependent, prerequisite);
         return;
     }
-    assert_true(graph_add_edge(trial->graph, dependent, prerequisite) == CLS_SUCCESS);
-    assert_true(graph_has_edge(trial->graph, dependent, prerequisite));
+    assert_true(wait_graph_add_edge(trial->graph, dependent, prerequisite) == CLS_SUCCESS);
+    assert_true(wait_graph_has_edge(trial->graph, dependent, prerequisite));
     model_edge(&trial->model, dependent, prerequisite, true);
     trial->accepted += !there;
 }
@@ -113,19 +113,19 @@ static void run_trial(struct trial *trial, unsigned seed, bool permissive) {
     trial->max_nodes = seed % 50 == 49 ? 40 + random_below(80) : 1 + random_below(16);
     const uint32_t steps = trial->max_nodes * (1 + random_below(5));
     memset(&trial->model, 0, sizeof trial->model);
-    assert_true(graph_create(permissive, &trial->graph) == CLS_SUCCESS);
+    assert_true(wait_graph_create(permissive, &trial->graph) == CLS_SUCCESS);
     for (uint32_t i = 0; i < trial->max_nodes; i++)
         add_node(trial);
     for (uint32_t i = 0; i < steps; i++) {
-        const bool had_cycles = graph_has_cycles(trial->graph);
+        const bool had_cycles = wait_graph_has_cycles(trial->graph);
         random_step(trial);
         expect_same_edges(trial->graph, &trial->model);
         expect_cycles(trial->graph, &trial->model);
-        if (!graph_has_cycles(trial->graph))
+        if (!wait_graph_has_cycles(trial->graph))
             expect_levels(trial->graph);
-        trial->healed += had_cycles && !graph_has_cycles(trial->graph);
+        trial->healed += had_cycles && !wait_graph_has_cycles(trial->graph);
     }
-    graph_destroy(trial->graph);
+    wait_graph_destroy(trial->graph);
 }
 
 enum { RANDOM_GRAPHS = 10000 };
@@ -158,7 +158,7 @@ static void cycles_may_be_asked_for_late(void **state) {
     for (unsigned seed = 0; seed < 2000; seed++) {
         random_state = seed + 1;
         memset(&trial.model, 0, sizeof trial.model);
-        assert_int_equal(graph_create(true, &trial.graph), CLS_SUCCESS);
+        assert_int_equal(wait_graph_create(true, &trial.graph), CLS_SUCCESS);
         add_node(&trial);
         for (unsigned i = 0; i < 200; i++) {
             if (random_below(3))
@@ -168,7 +168,7 @@ static void cycles_may_be_asked_for_late(void **state) {
             if (random_below(20) == 0)
                 expect_cycles(trial.graph, &trial.model);
         }
-        graph_destroy(trial.graph);
+        wait_graph_destroy(trial.graph);
     }
 }
 
@@ -178,21 +178,21 @@ static void levels_stay_low_through_changes(void **state) {
     (void)state;
     random_state = 1;
     trial.max_nodes = 40;
-    assert_int_equal(graph_create(false, &trial.graph), CLS_SUCCESS);
+    assert_int_equal(wait_graph_create(false, &trial.graph), CLS_SUCCESS);
     for (uint32_t i = 0; i < trial.max_nodes; i++)
         add_node(&trial);
     for (unsigned i = 0; i < 200000; i++) {
         if (i % 2)
             remove_edge(&trial);
         const uint32_t dependent = pick_node(&trial), prerequisite = pick_node(&trial);
-        if (graph_add_edge(trial.graph, dependent, prerequisite) == CLS_SUCCESS)
+        if (wait_graph_add_edge(trial.graph, dependent, prerequisite) == CLS_SUCCESS)
             model_edge(&trial.model, dependent, prerequisite, true);
         if (i % 1000 == 0)
             expect_agreement(trial.graph, &trial.model);
         assert_true(trial.graph->top_level < 100);
     }
-    print_message("# %zu edges in the end\n", graph_edge_count(trial.graph));
-    graph_destroy(trial.graph);
+    print_message("# %zu edges in the end\n", wait_graph_edge_count(trial.graph));
+    wait_graph_destroy(trial.graph);
 }
 
 int main(void) {

@@ -13,23 +13,23 @@ struct drawn {
     size_t length;
 };
 
-static struct drawn draw(struct graph *graph, const char *name) {
+static struct drawn draw(struct wait_graph *graph, const char *name) {
     struct drawn drawn = {NULL, 0};
     FILE *file = open_memstream(&drawn.text, &drawn.length);
     assert_non_null(file);
-    assert_int_equal(graph_write_dot(file, graph, name), CLS_SUCCESS);
+    assert_int_equal(wait_graph_write_dot(file, graph, name), CLS_SUCCESS);
     assert_int_equal(fclose(file), 0);
     return drawn;
 }
 
-static void expect_drawn(struct graph *graph, const char *name, const char *text) {
+static void expect_drawn(struct wait_graph *graph, const char *name, const char *text) {
     const struct drawn drawn = draw(graph, name);
     assert_string_equal(drawn.text, text);
     free(drawn.text);
 }
 
 static void dot_shows_the_refused_edge(void **state) {
-    struct graph *graph = make(false, 4);
+    struct wait_graph *graph = make(false, 4);
     (void)state;
     edge(graph, 0, 1);
     edge(graph, 1, 2);
@@ -39,7 +39,7 @@ static void dot_shows_the_refused_edge(void **state) {
                  "    n0 [label=\"a\"];\n    n1 [label=\"b\"];\n    n2 [label=\"c\"];\n"
                  "    n3 [label=\"d\"];\n"
                  "    n0 -> n1;\n    n0 -> n3;\n    n1 -> n2;\n}\n");
-    assert_int_equal(graph_add_edge(graph, 2, 0), CLS_ERROR_DEADLOCK);
+    assert_int_equal(wait_graph_add_edge(graph, 2, 0), CLS_ERROR_DEADLOCK);
     expect_drawn(graph, "g",
                  "digraph \"g\" {\n    node [shape=box];\n"
                  "    n0 [label=\"a\", color=red];\n    n1 [label=\"b\", color=red];\n"
@@ -47,57 +47,57 @@ static void dot_shows_the_refused_edge(void **state) {
                  "    n0 -> n1 [color=red, penwidth=2];\n    n0 -> n3;\n"
                  "    n1 -> n2 [color=red, penwidth=2];\n"
                  "    n2 -> n0 [color=red, penwidth=2, style=dashed];\n}\n");
-    graph_destroy(graph);
+    wait_graph_destroy(graph);
 }
 
 static void dot_shows_every_cycle_of_a_permissive_graph(void **state) {
-    struct graph *graph = make(true, 5);
+    struct wait_graph *graph = make(true, 5);
     (void)state;
     edge(graph, 0, 1);
     edge(graph, 1, 0);
     edge(graph, 2, 1);
     edge(graph, 3, 3);
-    assert_int_equal(graph_remove_node(graph, 4), CLS_SUCCESS);
+    assert_int_equal(wait_graph_remove_node(graph, 4), CLS_SUCCESS);
     expect_drawn(graph, "g",
                  "digraph \"g\" {\n    node [shape=box];\n"
                  "    n0 [label=\"a\", color=red];\n    n1 [label=\"b\", color=red];\n"
                  "    n2 [label=\"c\"];\n    n3 [label=\"d\", color=red];\n"
                  "    n0 -> n1 [color=red, penwidth=2];\n    n1 -> n0 [color=red, penwidth=2];\n"
                  "    n2 -> n1;\n    n3 -> n3 [color=red, penwidth=2];\n}\n");
-    graph_destroy(graph);
+    wait_graph_destroy(graph);
 }
 
 static void dot_labels_hold_any_text(void **state) {
-    struct graph *graph = make(false, 0);
+    struct wait_graph *graph = make(false, 0);
     uint32_t node;
     (void)state;
-    assert_int_equal(graph_add_node(graph, NULL, "say \"hi\"\\\n\t\x7f\xc3\xa9", &node),
+    assert_int_equal(wait_graph_add_node(graph, NULL, "say \"hi\"\\\n\t\x7f\xc3\xa9", &node),
                      CLS_SUCCESS);
-    assert_int_equal(graph_add_node(graph, NULL, "", &node), CLS_SUCCESS);
-    assert_int_equal(graph_add_node(graph, NULL, NULL, &node), CLS_SUCCESS);
+    assert_int_equal(wait_graph_add_node(graph, NULL, "", &node), CLS_SUCCESS);
+    assert_int_equal(wait_graph_add_node(graph, NULL, NULL, &node), CLS_SUCCESS);
     expect_drawn(graph, "a \"name\"",
                  "digraph \"a \\\"name\\\"\" {\n    node [shape=box];\n"
                  "    n0 [label=\"say \\\"hi\\\"\\\\\\n  \xc3\xa9\"];\n    n1 [label=\"\"];\n"
                  "    n2 [label=\"node 2\"];\n}\n");
-    graph_destroy(graph);
+    wait_graph_destroy(graph);
 }
 
 static void dot_reports_what_fails(void **state) {
-    struct graph *graph = make(false, 2);
+    struct wait_graph *graph = make(false, 2);
     FILE *full = fopen("/dev/full", "w");
     (void)state;
     if (!full) {
-        graph_destroy(graph);
+        wait_graph_destroy(graph);
         print_message("no /dev/full here\n");
         skip();
     }
     setvbuf(full, NULL, _IONBF, 0);
     allocations_left = 0;
-    assert_int_equal(graph_write_dot(full, graph, "g"), CLS_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(wait_graph_write_dot(full, graph, "g"), CLS_ERROR_OUT_OF_MEMORY);
     assert_false(ferror(full));
-    assert_int_equal(graph_write_dot(full, graph, "g"), CLS_ERROR_IO);
+    assert_int_equal(wait_graph_write_dot(full, graph, "g"), CLS_ERROR_IO);
     fclose(full);
-    graph_destroy(graph);
+    wait_graph_destroy(graph);
 }
 
 int main(void) {

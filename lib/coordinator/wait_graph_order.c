@@ -15,7 +15,7 @@
  *
  * Backward search only follows edges within a level, which a node keeps apart as its mates.
  */
-#include "coordinator/graph_state.h"
+#include "coordinator/wait_graph_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ struct search {
     uint32_t level; /* w's new one */
 };
 
-static void next_stamps(struct graph *graph, struct search *search) {
+static void next_stamps(struct wait_graph *graph, struct search *search) {
     if (graph->stamp > UINT32_MAX - 2) {
         for (uint32_t i = 0; i < graph->limit; i++)
             graph->a.ranks[i].mark = 0;
@@ -46,7 +46,7 @@ static void next_stamps(struct graph *graph, struct search *search) {
     search->forward_mark = ++graph->stamp;
 }
 
-static uint32_t search_bound(struct graph *graph) {
+static uint32_t search_bound(struct wait_graph *graph) {
     while ((uint64_t)(graph->root + 1) * (graph->root + 1) <= graph->edge_count)
         graph->root++;
     while ((uint64_t)graph->root * graph->root > graph->edge_count)
@@ -54,7 +54,7 @@ static uint32_t search_bound(struct graph *graph) {
     return SEARCH_MIN + graph->root / SEARCH_PART;
 }
 
-static void reach(struct graph *graph, uint32_t node, uint32_t mark, uint32_t from,
+static void reach(struct wait_graph *graph, uint32_t node, uint32_t mark, uint32_t from,
                   uint32_t *depth) {
     graph->a.ranks[node].mark = mark;
     graph->a.nodes[node].cursor = 0;
@@ -62,13 +62,13 @@ static void reach(struct graph *graph, uint32_t node, uint32_t mark, uint32_t fr
     graph->a.stack[(*depth)++] = node;
 }
 
-static enum outcome search_backward(struct graph *graph, struct search *search) {
+static enum outcome search_backward(struct wait_graph *graph, struct search *search) {
     uint32_t bound = search_bound(graph), depth = 0;
     search->before_count = 0;
     reach(graph, search->v, search->back_mark, GRAPH_NONE, &depth);
     while (depth) {
         uint32_t x = graph->a.stack[depth - 1];
-        struct graph_node *node = &graph->a.nodes[x];
+        struct wait_graph_node *node = &graph->a.nodes[x];
         if (node->cursor == node->prerequisites.mates) {
             graph->a.before[search->before_count++] = x;
             depth--;
@@ -88,20 +88,20 @@ static enum outcome search_backward(struct graph *graph, struct search *search) 
 }
 
 /* On MET, `*from` waits to be passed by `*to`, a node of the backward search. */
-static enum outcome search_forward(struct graph *graph, struct search *search, uint32_t *from,
+static enum outcome search_forward(struct wait_graph *graph, struct search *search, uint32_t *from,
                                    uint32_t *to) {
     uint32_t depth = 0;
     reach(graph, search->w, search->forward_mark, GRAPH_NONE, &depth);
     while (depth) {
         uint32_t x = graph->a.stack[depth - 1];
-        struct graph_node *node = &graph->a.nodes[x];
+        struct wait_graph_node *node = &graph->a.nodes[x];
         if (node->cursor == node->dependents.count) {
             graph->a.after[search->after_count++] = x;
             depth--;
             continue;
         }
         uint32_t y = list_items(&graph->pool, &node->dependents)[node->cursor++];
-        const struct graph_rank *rank = &graph->a.ranks[y];
+        const struct wait_graph_rank *rank = &graph->a.ranks[y];
         if (rank->mark == search->back_mark) {
             *from = x;
             *to = y;
@@ -114,7 +114,7 @@ static enum outcome search_forward(struct graph *graph, struct search *search, u
 }
 
 /* The searches met: `from`, reached from w, comes before `to`, from which v is reached. */
-static void set_cycle(struct graph *graph, const struct search *search, uint32_t from,
+static void set_cycle(struct wait_graph *graph, const struct search *search, uint32_t from,
                       uint32_t to) {
     uint32_t *cycle = graph->a.cycle;
     size_t back = 1;
@@ -134,7 +134,7 @@ static void set_cycle(struct graph *graph, const struct search *search, uint32_t
 /* Lifts what the forward search found. A node lifted so far has lost its mates: they were on its old
  * level. An edge from outside into what was lifted comes from below, or its end would have been at the
  * level before. */
-static void lift(struct graph *graph, const struct search *search) {
+static void lift(struct wait_graph *graph, const struct search *search) {
     for (uint32_t i = 0; i < search->after_count; i++) {
         uint32_t x = graph->a.after[i];
         graph->a.ranks[x].level = search->level;
@@ -154,7 +154,7 @@ static void lift(struct graph *graph, const struct search *search) {
 
 /* To the front of the level: first what was found backward, then what was found forward. `before` has
  * its nodes in that order, `after` in the opposite one. */
-static void move_to_front(struct graph *graph, const struct search *search) {
+static void move_to_front(struct wait_graph *graph, const struct search *search) {
     for (uint32_t i = 0; i < search->after_count; i++)
         graph->a.ranks[graph->a.after[i]].index = --graph->first_index;
     for (uint32_t i = search->before_count; i-- > 0;)
@@ -162,7 +162,7 @@ static void move_to_front(struct graph *graph, const struct search *search) {
     graph->sorted = false;
 }
 
-static bool order_search(struct graph *graph, struct search *search) {
+static bool order_search(struct wait_graph *graph, struct search *search) {
     uint32_t from = search->w, to = GRAPH_NONE;
     enum outcome outcome = search_backward(graph, search);
     if (outcome == MET) {
@@ -185,9 +185,9 @@ static bool order_search(struct graph *graph, struct search *search) {
     return true;
 }
 
-bool graph_order_insert(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+bool wait_graph_order_insert(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
     struct search search = {.v = prerequisite, .w = dependent};
-    if (graph_before(graph, prerequisite, dependent))
+    if (wait_graph_before(graph, prerequisite, dependent))
         return true;
     next_stamps(graph, &search);
     if (!order_search(graph, &search))
@@ -197,7 +197,7 @@ bool graph_order_insert(struct graph *graph, uint32_t dependent, uint32_t prereq
     return true;
 }
 
-void graph_order_renew(struct graph *graph) {
+void wait_graph_order_renew(struct wait_graph *graph) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         uint32_t node = graph->a.sequence[i];
         struct list *list = &graph->a.nodes[node].prerequisites;
@@ -216,21 +216,21 @@ void graph_order_renew(struct graph *graph) {
 }
 
 static int compare_places(const void *left, const void *right) {
-    const struct graph_place *a = left, *b = right;
+    const struct wait_graph_place *a = left, *b = right;
     if (a->level != b->level)
         return a->level < b->level ? -1 : 1;
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-void graph_order_sort(struct graph *graph) {
-    struct graph_place *places = graph->a.places;
+void wait_graph_order_sort(struct wait_graph *graph) {
+    struct wait_graph_place *places = graph->a.places;
     size_t count = 0;
     if (graph->sorted)
         return;
     for (uint32_t i = 0; i < graph->limit; i++) {
-        const struct graph_rank *rank = &graph->a.ranks[i];
+        const struct wait_graph_rank *rank = &graph->a.ranks[i];
         if (graph->a.nodes[i].exists)
-            places[count++] = (struct graph_place){rank->index, rank->level, i};
+            places[count++] = (struct wait_graph_place){rank->index, rank->level, i};
     }
     if (count)
         qsort(places, count, sizeof *places, compare_places);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pool of the neighbour lists: blocks of powers of two, with a free list for each size. */
-#include "coordinator/graph_lists.h"
+#include "coordinator/wait_graph_lists.h"
 
 #include <stddef.h>
 #include <stdlib.h>

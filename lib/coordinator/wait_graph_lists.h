@@ -3,8 +3,8 @@
  * The neighbour lists of the dependency graph: short arrays that grow by doubling, all in one pool of
  * 32-bit words, so that an edge costs no malloc and a list is scanned at memory speed.
  */
-#ifndef CLSTREAM_COORDINATOR_GRAPH_LISTS_H
-#define CLSTREAM_COORDINATOR_GRAPH_LISTS_H
+#ifndef CLSTREAM_COORDINATOR_WAIT_GRAPH_LISTS_H
+#define CLSTREAM_COORDINATOR_WAIT_GRAPH_LISTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

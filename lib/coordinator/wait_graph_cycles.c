@@ -6,7 +6,7 @@
  * algorithms", SIAM Journal on Computing 1(2), 1972, without recursion); of each component a shortest cycle
  * through one of its nodes is reported.
  */
-#include "coordinator/graph_state.h"
+#include "coordinator/wait_graph_state.h"
 
 /* Tarjan's search along prerequisites. Of the work space `stack` is the path, `before` holds a node's
  * number, from 1, or 0 before it is reached, `link` its low link, and `after` its component's root once
@@ -14,8 +14,8 @@
  * first, and the open ones, which were reached but have no component yet, as a stack that grows down from
  * its end. */
 struct components {
-    struct graph *graph;
-    const struct graph_arrays *a;
+    struct wait_graph *graph;
+    const struct wait_graph_arrays *a;
     uint32_t depth, numbered, open, done;
     bool cyclic;
 };
@@ -36,7 +36,7 @@ static void close_component(struct components *c, uint32_t root) {
         c->a->sequence[c->done++] = node;
         size++;
     } while (node != root);
-    if (size > 1 || graph_has_edge(c->graph, root, root))
+    if (size > 1 || wait_graph_has_edge(c->graph, root, root))
         c->cyclic = true;
 }
 
@@ -57,7 +57,7 @@ static void search_from(struct components *c, uint32_t start) {
     reach(c, start);
     while (c->depth) {
         uint32_t x = c->a->stack[c->depth - 1];
-        struct graph_node *node = &c->a->nodes[x];
+        struct wait_graph_node *node = &c->a->nodes[x];
         if (node->cursor == node->prerequisites.count) {
             leave(c, x);
             continue;
@@ -71,7 +71,7 @@ static void search_from(struct components *c, uint32_t start) {
 }
 
 /* Leaves the components in `sequence` and `after`; true if one of them has a cycle. */
-static bool find_components(struct graph *graph) {
+static bool find_components(struct wait_graph *graph) {
     struct components c = {.graph = graph, .a = &graph->a};
     graph->sorted = false;
     for (uint32_t i = 0; i < graph->limit; i++)
@@ -83,30 +83,30 @@ static bool find_components(struct graph *graph) {
 }
 
 /* Finds out whether the graph has cycles where that is not known; gives a graph without any its order back. */
-static void update_knowledge(struct graph *graph) {
+static void update_knowledge(struct wait_graph *graph) {
     if (graph->knowledge != GRAPH_UNKNOWN)
         return;
     graph->knowledge = GRAPH_CYCLIC;
     if (find_components(graph))
         return;
     graph->knowledge = GRAPH_ORDERED;
-    graph_order_renew(graph);
+    wait_graph_order_renew(graph);
 }
 
-bool graph_has_cycles(struct graph *graph) {
+bool wait_graph_has_cycles(struct wait_graph *graph) {
     update_knowledge(graph);
     return graph->knowledge == GRAPH_CYCLIC;
 }
 
-struct graph_span graph_order(struct graph *graph) {
-    if (graph_has_cycles(graph))
-        return (struct graph_span){NULL, 0};
-    graph_order_sort(graph);
-    return (struct graph_span){graph->a.sequence, graph->node_count};
+struct wait_graph_span wait_graph_order(struct wait_graph *graph) {
+    if (wait_graph_has_cycles(graph))
+        return (struct wait_graph_span){NULL, 0};
+    wait_graph_order_sort(graph);
+    return (struct wait_graph_span){graph->a.sequence, graph->node_count};
 }
 
 /* The path from `root` to `last`, along the links, written to `before`. */
-static struct graph_span path_to(struct graph *graph, uint32_t root, uint32_t last) {
+static struct wait_graph_span path_to(struct wait_graph *graph, uint32_t root, uint32_t last) {
     size_t count = 1;
     for (uint32_t x = last; x != root; x = graph->a.link[x])
         count++;
@@ -114,18 +114,18 @@ static struct graph_span path_to(struct graph *graph, uint32_t root, uint32_t la
     for (uint32_t x = last; x != root; x = graph->a.link[x])
         graph->a.before[--at] = x;
     graph->a.before[0] = root;
-    return (struct graph_span){graph->a.before, count};
+    return (struct wait_graph_span){graph->a.before, count};
 }
 
 /* A shortest cycle through `root`, in its component: breadth first, with `stack` as the queue. `link` is
  * GRAPH_NONE in the whole component and gets the node that each one was reached from. */
-static struct graph_span cycle_through(struct graph *graph, uint32_t root) {
-    const struct graph_arrays *a = &graph->a;
+static struct wait_graph_span cycle_through(struct wait_graph *graph, uint32_t root) {
+    const struct wait_graph_arrays *a = &graph->a;
     uint32_t head = 0, tail = 0;
     a->stack[tail++] = a->link[root] = root;
     while (head < tail) {
         uint32_t x = a->stack[head++];
-        struct graph_span next = graph_prerequisites(graph, x);
+        struct wait_graph_span next = wait_graph_prerequisites(graph, x);
         for (size_t i = 0; i < next.count; i++) {
             uint32_t y = next.nodes[i];
             if (y == root)
@@ -136,20 +136,20 @@ static struct graph_span cycle_through(struct graph *graph, uint32_t root) {
             }
         }
     }
-    return (struct graph_span){NULL, 0};
+    return (struct wait_graph_span){NULL, 0};
 }
 
-size_t graph_cycles(struct graph *graph, void (*visit)(struct graph_span cycle, void *arg),
-                    void *arg) {
+size_t wait_graph_cycles(struct wait_graph *graph,
+                         void (*visit)(struct wait_graph_span cycle, void *arg), void *arg) {
     size_t cycles = 0;
-    if (!graph_has_cycles(graph))
+    if (!wait_graph_has_cycles(graph))
         return 0;
     find_components(graph);
     for (uint32_t i = 0; i < graph->node_count; i++)
         graph->a.link[graph->a.sequence[i]] = GRAPH_NONE;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         uint32_t root = graph->a.sequence[i];
-        struct graph_span cycle = {NULL, 0};
+        struct wait_graph_span cycle = {NULL, 0};
         if (graph->a.after[root] == root)
             cycle = cycle_through(graph, root);
         if (!cycle.count)

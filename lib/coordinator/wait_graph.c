@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Nodes and edges of the dependency graph; graph_order.c keeps their order. */
-#include "coordinator/graph.h"
+/* Nodes and edges of the dependency graph; wait_graph_order.c keeps their order. */
+#include "coordinator/wait_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "coordinator/graph_state.h"
+#include "coordinator/wait_graph_state.h"
 
 enum { FIRST_CAPACITY = 16, RENEW_MIN = 1024 };
 
@@ -21,8 +21,8 @@ static void *carve(char **at, uint32_t capacity, size_t size) {
 }
 
 /* From the strictest alignment to the laxest. */
-static struct graph_arrays carve_arrays(void *block, uint32_t capacity) {
-    struct graph_arrays a = {.block = block};
+static struct wait_graph_arrays carve_arrays(void *block, uint32_t capacity) {
+    struct wait_graph_arrays a = {.block = block};
     char *at = block;
     a.ranks = carve(&at, capacity, sizeof *a.ranks);
     a.places = carve(&at, capacity, sizeof *a.places);
@@ -38,14 +38,14 @@ static struct graph_arrays carve_arrays(void *block, uint32_t capacity) {
 }
 
 static size_t node_bytes(void) {
-    struct graph_arrays a;
+    struct wait_graph_arrays a;
     return sizeof *a.ranks + sizeof *a.places + sizeof *a.tags + sizeof *a.nodes +
            sizeof *a.sequence + sizeof *a.cycle + sizeof *a.stack + sizeof *a.before +
            sizeof *a.after + sizeof *a.link;
 }
 
-static void copy_arrays(struct graph_arrays *to, const struct graph *graph) {
-    const struct graph_arrays *from = &graph->a;
+static void copy_arrays(struct wait_graph_arrays *to, const struct wait_graph *graph) {
+    const struct wait_graph_arrays *from = &graph->a;
     memcpy(to->ranks, from->ranks, graph->limit * sizeof *to->ranks);
     memcpy(to->tags, from->tags, graph->limit * sizeof *to->tags);
     memcpy(to->nodes, from->nodes, graph->limit * sizeof *to->nodes);
@@ -54,19 +54,19 @@ static void copy_arrays(struct graph_arrays *to, const struct graph *graph) {
         memcpy(to->sequence, from->sequence, graph->node_count * sizeof *to->sequence);
 }
 
-static cls_status no_memory(const struct graph *graph) {
+static cls_status too_large(const struct wait_graph *graph) {
     return error_no_memory("for a larger dependency graph than one of %u nodes and %llu edges",
                            (unsigned)graph->node_count, (unsigned long long)graph->edge_count);
 }
 
-static cls_status grow_nodes(struct graph *graph) {
+static cls_status grow_nodes(struct wait_graph *graph) {
     uint64_t capacity = graph->capacity ? UINT64_C(2) * graph->capacity : FIRST_CAPACITY;
     if (capacity >= GRAPH_NONE || capacity > SIZE_MAX / node_bytes())
-        return no_memory(graph);
+        return too_large(graph);
     void *block = malloc((size_t)capacity * node_bytes());
     if (!block)
-        return no_memory(graph);
-    struct graph_arrays grown = carve_arrays(block, (uint32_t)capacity);
+        return too_large(graph);
+    struct wait_graph_arrays grown = carve_arrays(block, (uint32_t)capacity);
     if (graph->limit)
         copy_arrays(&grown, graph);
     free(graph->a.block);
@@ -77,8 +77,8 @@ static cls_status grow_nodes(struct graph *graph) {
 
 /* ---- The graph */
 
-cls_status graph_create(bool permissive, struct graph **graph) {
-    struct graph *made = calloc(1, sizeof *made);
+cls_status wait_graph_create(bool permissive, struct wait_graph **graph) {
+    struct wait_graph *made = calloc(1, sizeof *made);
     if (!made)
         return error_no_memory("for a dependency graph");
     list_pool_init(&made->pool);
@@ -89,7 +89,7 @@ cls_status graph_create(bool permissive, struct graph **graph) {
     return CLS_SUCCESS;
 }
 
-void graph_destroy(struct graph *graph) {
+void wait_graph_destroy(struct wait_graph *graph) {
     if (!graph)
         return;
     for (uint32_t i = 0; i < graph->limit; i++)
@@ -101,18 +101,18 @@ void graph_destroy(struct graph *graph) {
 
 /* ---- Nodes */
 
-bool graph_has_node(const struct graph *graph, uint32_t node) {
+bool wait_graph_has_node(const struct wait_graph *graph, uint32_t node) {
     return node < graph->limit && graph->a.nodes[node].exists;
 }
 
-static cls_status check_node(const struct graph *graph, uint32_t node) {
-    if (graph_has_node(graph, node))
+static cls_status check_node(const struct wait_graph *graph, uint32_t node) {
+    if (wait_graph_has_node(graph, node))
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_INVALID_VALUE, "the dependency graph has no node %u",
                      (unsigned)node);
 }
 
-static uint32_t take_id(struct graph *graph) {
+static uint32_t take_id(struct wait_graph *graph) {
     uint32_t id = graph->free_id;
     if (id == GRAPH_NONE) {
         id = graph->limit++;
@@ -125,7 +125,8 @@ static uint32_t take_id(struct graph *graph) {
     return id;
 }
 
-cls_status graph_add_node(struct graph *graph, void *user, const char *label, uint32_t *node) {
+cls_status wait_graph_add_node(struct wait_graph *graph, void *user, const char *label,
+                               uint32_t *node) {
     if (graph->free_id == GRAPH_NONE && graph->limit == graph->capacity) {
         cls_status status = grow_nodes(graph);
         if (status)
@@ -133,9 +134,9 @@ cls_status graph_add_node(struct graph *graph, void *user, const char *label, ui
     }
     char *copy = label ? strdup(label) : NULL;
     if (label && !copy)
-        return no_memory(graph);
+        return too_large(graph);
     uint32_t id = take_id(graph);
-    graph->a.tags[id] = (struct graph_tag){user, copy};
+    graph->a.tags[id] = (struct wait_graph_tag){user, copy};
     graph->a.ranks[id].level = graph->top_level;
     graph->a.ranks[id].index = ++graph->last_index;
     graph->node_count++;
@@ -144,38 +145,42 @@ cls_status graph_add_node(struct graph *graph, void *user, const char *label, ui
     return CLS_SUCCESS;
 }
 
-void *graph_user(const struct graph *graph, uint32_t node) { return graph->a.tags[node].user; }
+void *wait_graph_user(const struct wait_graph *graph, uint32_t node) {
+    return graph->a.tags[node].user;
+}
 
-const char *graph_label(const struct graph *graph, uint32_t node) {
+const char *wait_graph_label(const struct wait_graph *graph, uint32_t node) {
     return graph->a.tags[node].label;
 }
 
-size_t graph_node_count(const struct graph *graph) { return graph->node_count; }
+size_t wait_graph_node_count(const struct wait_graph *graph) { return graph->node_count; }
 
-size_t graph_edge_count(const struct graph *graph) { return (size_t)graph->edge_count; }
+size_t wait_graph_edge_count(const struct wait_graph *graph) { return (size_t)graph->edge_count; }
 
-uint32_t graph_id_limit(const struct graph *graph) { return graph->limit; }
+uint32_t wait_graph_id_limit(const struct wait_graph *graph) { return graph->limit; }
 
-static struct graph_span span_of(const struct graph *graph, const struct list *list) {
-    return (struct graph_span){list->count ? list_items(&graph->pool, list) : NULL, list->count};
+static struct wait_graph_span span_of(const struct wait_graph *graph, const struct list *list) {
+    return (struct wait_graph_span){list->count ? list_items(&graph->pool, list) : NULL,
+                                    list->count};
 }
 
-struct graph_span graph_prerequisites(const struct graph *graph, uint32_t node) {
+struct wait_graph_span wait_graph_prerequisites(const struct wait_graph *graph, uint32_t node) {
     return span_of(graph, &graph->a.nodes[node].prerequisites);
 }
 
-struct graph_span graph_dependents(const struct graph *graph, uint32_t node) {
+struct wait_graph_span wait_graph_dependents(const struct wait_graph *graph, uint32_t node) {
     return span_of(graph, &graph->a.nodes[node].dependents);
 }
 
-struct graph_span graph_last_cycle(const struct graph *graph) {
-    return (struct graph_span){graph->cycle_count ? graph->a.cycle : NULL, graph->cycle_count};
+struct wait_graph_span wait_graph_last_cycle(const struct wait_graph *graph) {
+    return (struct wait_graph_span){graph->cycle_count ? graph->a.cycle : NULL, graph->cycle_count};
 }
 
 /* ---- Edges */
 
-bool graph_has_edge(const struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
-    if (!graph_has_node(graph, dependent) || !graph_has_node(graph, prerequisite))
+bool wait_graph_has_edge(const struct wait_graph *graph, uint32_t dependent,
+                         uint32_t prerequisite) {
+    if (!wait_graph_has_node(graph, dependent) || !wait_graph_has_node(graph, prerequisite))
         return false;
     const struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
     const struct list *dependents = &graph->a.nodes[prerequisite].dependents;
@@ -184,15 +189,15 @@ bool graph_has_edge(const struct graph *graph, uint32_t dependent, uint32_t prer
                : list_has(&graph->pool, prerequisites, prerequisite);
 }
 
-static void name_node(struct text *text, const struct graph *graph, uint32_t node) {
-    const char *label = graph_label(graph, node);
+static void name_node(struct text *text, const struct wait_graph *graph, uint32_t node) {
+    const char *label = wait_graph_label(graph, node);
     if (label)
         text_append(text, label, strlen(label));
     else
         text_printf(text, "node %u", (unsigned)node);
 }
 
-static cls_status refuse_cycle(const struct graph *graph) {
+static cls_status refuse_cycle(const struct wait_graph *graph) {
     const uint32_t *cycle = graph->a.cycle;
     struct text text = {0};
     name_node(&text, graph, cycle[0]);
@@ -212,27 +217,27 @@ static cls_status refuse_cycle(const struct graph *graph) {
 
 /* With removals in between, levels would rise for ever, and the bound on the searches with them; given
  * afresh once in as many additions as there are edges and nodes, they cost each addition little. */
-static void renew_old_ranks(struct graph *graph) {
+static void renew_old_ranks(struct wait_graph *graph) {
     if (++graph->edges_added > 2 * graph->edge_count + graph->node_count + RENEW_MIN) {
-        graph_order_sort(graph);
-        graph_order_renew(graph);
+        wait_graph_order_sort(graph);
+        wait_graph_order_renew(graph);
     }
 }
 
-static bool order_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+static bool order_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
     if (dependent != prerequisite)
-        return graph_order_insert(graph, dependent, prerequisite);
+        return wait_graph_order_insert(graph, dependent, prerequisite);
     graph->a.cycle[0] = dependent;
     graph->cycle_count = 1;
     return false;
 }
 
-static bool reserve_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+static bool reserve_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
     return list_reserve(&graph->pool, &graph->a.nodes[dependent].prerequisites, true) &&
            list_reserve(&graph->pool, &graph->a.nodes[prerequisite].dependents, false);
 }
 
-static void link_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+static void link_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
     struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
     list_push(&graph->pool, prerequisites, prerequisite);
     list_push(&graph->pool, &graph->a.nodes[prerequisite].dependents, dependent);
@@ -244,14 +249,15 @@ static void link_edge(struct graph *graph, uint32_t dependent, uint32_t prerequi
     renew_old_ranks(graph);
 }
 
-cls_status graph_add_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+cls_status wait_graph_add_edge(struct wait_graph *graph, uint32_t dependent,
+                               uint32_t prerequisite) {
     cls_status status = check_node(graph, dependent);
     if (!status)
         status = check_node(graph, prerequisite);
-    if (status || graph_has_edge(graph, dependent, prerequisite))
+    if (status || wait_graph_has_edge(graph, dependent, prerequisite))
         return status;
     if (!reserve_edge(graph, dependent, prerequisite))
-        return no_memory(graph);
+        return too_large(graph);
     if (graph->knowledge == GRAPH_ORDERED && !order_edge(graph, dependent, prerequisite)) {
         if (!graph->permissive)
             return refuse_cycle(graph);
@@ -263,12 +269,12 @@ cls_status graph_add_edge(struct graph *graph, uint32_t dependent, uint32_t prer
 }
 
 /* Losing an edge or a node may have broken the last cycle. */
-static void doubt_cycles(struct graph *graph) {
+static void doubt_cycles(struct wait_graph *graph) {
     if (graph->knowledge == GRAPH_CYCLIC)
         graph->knowledge = GRAPH_UNKNOWN;
 }
 
-static cls_status no_such_edge(const struct graph *graph, uint32_t dependent,
+static cls_status no_such_edge(const struct wait_graph *graph, uint32_t dependent,
                                uint32_t prerequisite) {
     struct text text = {0};
     name_node(&text, graph, dependent);
@@ -279,13 +285,14 @@ static cls_status no_such_edge(const struct graph *graph, uint32_t dependent,
     return CLS_ERROR_NOT_FOUND;
 }
 
-cls_status graph_remove_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+cls_status wait_graph_remove_edge(struct wait_graph *graph, uint32_t dependent,
+                                  uint32_t prerequisite) {
     cls_status status = check_node(graph, dependent);
     if (!status)
         status = check_node(graph, prerequisite);
     if (status)
         return status;
-    if (!graph_has_edge(graph, dependent, prerequisite))
+    if (!wait_graph_has_edge(graph, dependent, prerequisite))
         return no_such_edge(graph, dependent, prerequisite);
     struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
     list_drop(&graph->pool, prerequisites, prerequisite);
@@ -297,10 +304,10 @@ cls_status graph_remove_edge(struct graph *graph, uint32_t dependent, uint32_t p
 }
 
 /* Takes the node out of its neighbours' lists. */
-static void unlink_node(struct graph *graph, uint32_t node) {
-    struct graph_span prerequisites = graph_prerequisites(graph, node);
-    struct graph_span dependents = graph_dependents(graph, node);
-    size_t self = graph_has_edge(graph, node, node);
+static void unlink_node(struct wait_graph *graph, uint32_t node) {
+    struct wait_graph_span prerequisites = wait_graph_prerequisites(graph, node);
+    struct wait_graph_span dependents = wait_graph_dependents(graph, node);
+    size_t self = wait_graph_has_edge(graph, node, node);
     for (size_t i = 0; i < prerequisites.count; i++)
         if (prerequisites.nodes[i] != node)
             list_drop(&graph->pool, &graph->a.nodes[prerequisites.nodes[i]].dependents, node);
@@ -314,7 +321,7 @@ static void unlink_node(struct graph *graph, uint32_t node) {
     graph->edge_count -= prerequisites.count + dependents.count - self;
 }
 
-cls_status graph_remove_node(struct graph *graph, uint32_t node) {
+cls_status wait_graph_remove_node(struct wait_graph *graph, uint32_t node) {
     cls_status status = check_node(graph, node);
     if (status)
         return status;
