@@ -90,7 +90,7 @@ static struct object *new_slot(struct object_pool *pool) {
             enlist(pool);
     }
     struct object *object = object_at(pool, slot);
-    if (pool->prepare && !pool->prepare(object))
+    if (pool->locked && pthread_mutex_init((pthread_mutex_t *)(void *)(object + 1), NULL))
         return NULL;
     life_prepare();
     pool->used++;
@@ -113,7 +113,7 @@ void *object_create(struct object_pool *pool) {
     uint32_t generation = generation_of(atomic_load(&object->state)) & GENERATION_MASK;
     if (generation == 0)
         generation = 1;
-    const size_t kept = sizeof *object + pool->lasting;
+    const size_t kept = sizeof *object + (pool->locked ? sizeof(pthread_mutex_t) : 0);
     memset((unsigned char *)object + kept, 0, pool->object_size - kept);
     object->generation = generation;
     object->life = keeps_lives() ? life_begin() : NULL;

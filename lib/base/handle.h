@@ -46,9 +46,8 @@ struct object_pool {
     size_t object_size, stride;
     const char *name;                   /* as "stream", for messages */
     void (*finalize)(struct object *o); /* undoes what was built behind the object */
-    size_t lasting; /* bytes behind the header that one life leaves to the next */
-    bool (*prepare)(struct object *o); /* sets them up when the slot is first used; NULL: none */
-    pthread_mutex_t lock;              /* guards what follows */
+    bool locked; /* a mutex follows the header: made with the slot, it outlives the objects there */
+    pthread_mutex_t lock; /* guards what follows */
     _Atomic(unsigned char *) chunks[POOL_CHUNKS];
     uint32_t used;
     struct object *free_list;
@@ -63,16 +62,15 @@ struct object_pool {
 #define OBJECT_STRIDE(size) (((size) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
 
 #define OBJECT_POOL(type, size, name, finalize) \
-    OBJECT_POOL_LASTING(type, size, name, finalize, 0, NULL)
-#define OBJECT_POOL_LASTING(type, size, name, finalize, lasting, prepare)  \
-    {                                                                      \
-        type, size, OBJECT_STRIDE(size), name, finalize, lasting, prepare, \
-            PTHREAD_MUTEX_INITIALIZER, {NULL}, 0, NULL, 0, NULL, NULL      \
-    }
-#define OBJECT_POOL_RECLAIMED(type, size, name, finalize, reclaim)                           \
-    {                                                                                        \
-        type, size, OBJECT_STRIDE(size), name, finalize, 0, NULL, PTHREAD_MUTEX_INITIALIZER, \
-            {NULL}, 0, NULL, 0, reclaim, NULL                                                \
+    OBJECT_POOL_OF(type, size, name, finalize, false, NULL)
+#define OBJECT_POOL_LOCKED(type, size, name, finalize) \
+    OBJECT_POOL_OF(type, size, name, finalize, true, NULL)
+#define OBJECT_POOL_RECLAIMED(type, size, name, finalize, reclaim) \
+    OBJECT_POOL_OF(type, size, name, finalize, false, reclaim)
+#define OBJECT_POOL_OF(type, size, name, finalize, locked, reclaim)                         \
+    {                                                                                       \
+        type, size, OBJECT_STRIDE(size), name, finalize, locked, PTHREAD_MUTEX_INITIALIZER, \
+            {NULL}, 0, NULL, 0, reclaim, NULL                                               \
     }
 
 /* A zeroed object (but for its header) with one reference, the owner's; NULL without memory, or without a handle that

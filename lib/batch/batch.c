@@ -36,12 +36,8 @@ static void batch_finalize(struct object *object) {
     context_put(batch->context);
 }
 
-static bool make_lock(struct object *object) {
-    return !pthread_mutex_init(&((struct batch *)(void *)object)->lock, NULL);
-}
-
-struct object_pool batch_pool = OBJECT_POOL_LASTING(
-    20, sizeof(struct batch), "batch", batch_finalize, sizeof(pthread_mutex_t), make_lock);
+struct object_pool batch_pool =
+    OBJECT_POOL_LOCKED(20, sizeof(struct batch), "batch", batch_finalize);
 _Static_assert(offsetof(struct batch, lock) == sizeof(struct object), "the lock lasts");
 
 static _Atomic uint32_t last_serial;

@@ -25,13 +25,8 @@ static void async_finalize(struct object *object) {
         }
 }
 
-static bool make_lock(struct object *object) {
-    return !pthread_mutex_init(&((struct async *)(void *)object)->lock, NULL);
-}
-
 static struct object_pool async_pool =
-    OBJECT_POOL_LASTING(17, sizeof(struct async), "async coordinator", async_finalize,
-                        sizeof(pthread_mutex_t), make_lock);
+    OBJECT_POOL_LOCKED(17, sizeof(struct async), "async coordinator", async_finalize);
 _Static_assert(offsetof(struct async, lock) == sizeof(struct object), "the lock lasts");
 
 cls_status async_get(cls_async_coordinator handle, struct async **out) {

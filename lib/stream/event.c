@@ -17,12 +17,8 @@ static void event_finalize(struct object *object) {
     context_put(event->context);
 }
 
-static bool make_lock(struct object *object) {
-    return !pthread_mutex_init(&((struct event *)(void *)object)->lock, NULL);
-}
-
-struct object_pool event_pool = OBJECT_POOL_LASTING(
-    3, sizeof(struct event), "event", event_finalize, sizeof(pthread_mutex_t), make_lock);
+struct object_pool event_pool =
+    OBJECT_POOL_LOCKED(3, sizeof(struct event), "event", event_finalize);
 _Static_assert(offsetof(struct event, lock) == sizeof(struct object), "the lock lasts");
 
 cls_status event_enter(cls_event handle, struct event **out) {

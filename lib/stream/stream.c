@@ -24,12 +24,8 @@ enum { DEFAULT_IN_FLIGHT = 1024, MAX_IN_FLIGHT = 1 << 20 };
 
 static void stream_finalize(struct object *object);
 
-static bool make_lock(struct object *object) {
-    return !pthread_mutex_init(&((struct stream *)(void *)object)->lock, NULL);
-}
-
-struct object_pool stream_pool = OBJECT_POOL_LASTING(
-    2, sizeof(struct stream), "stream", stream_finalize, sizeof(pthread_mutex_t), make_lock);
+struct object_pool stream_pool =
+    OBJECT_POOL_LOCKED(2, sizeof(struct stream), "stream", stream_finalize);
 _Static_assert(offsetof(struct stream, lock) == sizeof(struct object), "the lock lasts");
 
 /* The registry: all streams of the process, newest last. */
