@@ -96,7 +96,7 @@ static void count_overlaps(struct part *part) {
         }
 }
 
-static bool note(struct root *root, struct part *part) {
+static bool list_part(struct root *root, struct part *part) {
     HASH_ADD_PTR(by_handle, memory, part);
     if (!part->hh.tbl)
         return false;
@@ -159,7 +159,7 @@ static cl_mem create(struct part *part, cl_mem root_memory, const cl_buffer_regi
         return NULL;
     cl_mem memory = clCreateSubBuffer(root_memory, 0, CL_BUFFER_CREATE_TYPE_REGION, region, code);
     part->memory = memory;
-    if (*code == CL_SUCCESS && !note(root, part)) {
+    if (*code == CL_SUCCESS && !list_part(root, part)) {
         clReleaseMemObject(memory);
         *code = CL_OUT_OF_HOST_MEMORY;
     }

@@ -48,7 +48,7 @@ void append_line_directive(struct text *text, unsigned long line, const char *na
 enum { CODE = 0, BLOCK_COMMENT = '*', LINE_COMMENT = '/' }; /* or the quote of a string */
 
 /* Where the reading of a text is. */
-struct reading {
+struct text_place {
     char in;
     bool continued; /* the line before ends with a backslash */
 };
@@ -60,7 +60,7 @@ static bool is_continued(const char *line, size_t length) {
 }
 
 /* Moves the place behind a line. */
-static void pass(struct reading *place, const char *line, size_t length) {
+static void pass(struct text_place *place, const char *line, size_t length) {
     char in = place->in;
     for (size_t i = 0; i < length && in != LINE_COMMENT; i++) {
         const char c = line[i], next = i + 1 < length ? line[i + 1] : '\0';
@@ -113,7 +113,7 @@ static struct included read_line(const char *line) {
 static size_t line_length(const char *line) { return strcspn(line, "\n"); }
 
 static bool has_pragma_once(const char *text) {
-    struct reading place = {0};
+    struct text_place place = {0};
     for (const char *at = text; *at;) {
         const size_t length = line_length(at);
         const char *pragma = place.in == CODE && !place.continued ? directive(at, "pragma") : NULL;
@@ -237,13 +237,13 @@ static void follow_line(const char *at, unsigned long *line, struct text *name) 
 
 static void expand(struct expansion *all, const struct level *level, const char *source) {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
-    struct reading place = {0};
+    struct text_place place = {0};
     struct text named = {0};
     unsigned long line = 1;
     if (!strncmp(source, byte_order_mark, 3))
         source += 3;
     for (const char *at = source, *next; *at; at = next, line++) {
-        const struct reading before = place;
+        const struct text_place before = place;
         const size_t length = line_length(at);
         next = at + length + (at[length] == '\n');
         pass(&place, at, length);
