@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that lib/batch may use of stream/, memory/, command/ and check/. No other file of lib/batch includes a
- * header of these rooms.
+ * All that lib/batch may use of the rooms below it, but base/ and driver/: no other file of it includes headers of those,
+ * and of the functions of stream/, memory/, command/, check/ and api/ it calls these only:
  *
- *   check/race.h          tells the race checker of waits that were skipped because the work was done
- *   command/copy_call.h   downloads from buffers without a handle
- *   command/kernel.h      kernels of regions
- *   command/op.h          launches with prepared arguments
- *   command/op_kernel.h   builds generated kernels
- *   memory/buffer.h       buffers for values; checks of the caller's arrays
- *   memory/mempool.h      stream-ordered memory for the arena
- *   stream/blocking.h     holds CLSTREAM_LAUNCH_BLOCKING's waits while a batch is locked
- *   stream/context.h      contexts and their devices
- *   stream/failure.h      what has failed, and how others come to
- *   stream/follow.h       makes work of one stream wait for another's
- *   stream/stream.h       positions of streams
- *   stream/submit.h       commands, waits and marks
- *   stream/wait.h         waits of the host
+ *   blocking_hold blocking_release buffer_allocate buffer_check buffer_find buffer_is_same_memory buffer_put
+ *   check_may_block check_uncaptured context_check context_get context_put copy_call_read_kept failure_report
+ *   op_arg_local op_arg_part op_arg_u64 op_arg_value op_check_range op_kernel_generate op_launch_repeat race_on
+ *   race_waits stream_await stream_captured_by stream_come_after stream_failure_at stream_follow stream_free stream_get
+ *   stream_malloc stream_mark stream_newest stream_poison stream_put stream_wait stream_wait_for
  */
 #ifndef CLSTREAM_BATCH_INTERNALS_H
 #define CLSTREAM_BATCH_INTERNALS_H

@@ -1,33 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that lib/graph may use of stream/, memory/, command/, check/, api/ and batch/. No other file of lib/graph includes a
- * header of these rooms.
+ * All that lib/graph may use of the rooms below it, but base/ and driver/: no other file of it includes headers of those,
+ * and of the functions of stream/, memory/, command/, check/ and api/ it calls these only:
  *
- *   batch/arena.h             the layout of memory by lifetimes
- *   batch/chain.h             batches of element-wise operations, which are fused
- *   check/race_graph.h        the race checker's comparison of nodes
- *   api/reset.h               makes the streams of a failed launch usable again
- *   command/foreign.h         calls of libraries
- *   command/kernel.h          instances of kernels
- *   command/launch_groups.h   launches that are cut in two
- *   command/op.h              arguments of typed operations
- *   memory/buffer.h           buffers that nodes use
- *   memory/part.h             parts of buffers as arguments
- *   stream/abandoned.h        commands whose end cannot be known
- *   stream/blocking.h         holds CLSTREAM_LAUNCH_BLOCKING's waits while a graph is locked
- *   stream/context.h          contexts, their devices and queues
- *   stream/event.h            records in captures and by launches
- *   stream/failure.h          what has failed, and how others come to
- *   stream/flush.h            has the driver start what it was given
- *   stream/follow.h           makes a launch wait for the one before it
- *   stream/handover.h         whether a stream can be timed
- *   stream/hooks.h            the race checker
- *   stream/observe.h          whether commands are observed
- *   stream/later.h            ends what must not end under a stream's lock
- *   stream/stream.h           streams, and commands that they hold
- *   stream/submit.h           commands, waits and marks
- *   stream/touch.h            which bytes a node uses
- *   stream/wait.h             waits of the host
+ *   abandon_command blocking_lock blocking_unlock buffer_abandon buffer_allocate buffer_get buffer_new_uncounted
+ *   buffer_part_new buffer_put check_may_block command_drop command_init command_keep command_label context_check
+ *   context_count_memory context_gone context_put dep_release deps_add deps_items engine_is_down event_new_serial
+ *   event_set_record event_set_time failure_report flight_event_ref flight_last handover_can_profile
+ *   handover_choose_queue handover_cover handover_tail kernel_give_instance kernel_take_instance later_add
+ *   launch_rest_keep observer op_views_overlap queue_acquire queue_bury queue_unuse race_graph race_on refs_at
+ *   refs_keep refs_release refs_use stream_await stream_come_after stream_create_owned stream_destroy_owned
+ *   stream_enter_behind stream_fail_by_locked stream_fail_locked stream_failure_at stream_flush_locked stream_get
+ *   stream_new_owned stream_note_hurt stream_poison stream_poison_status stream_put stream_reset stream_submit
+ *   stream_submit_entered stream_wait stream_wait_for stream_want_timing touch_fn touches_add_buffer touches_add_whole
+ *   touches_free
  */
 #ifndef CLSTREAM_GRAPH_INTERNALS_H
 #define CLSTREAM_GRAPH_INTERNALS_H

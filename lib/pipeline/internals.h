@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that lib/pipeline may use of the rooms below beside the library's public interface. No other file of
- * lib/pipeline includes a header of these rooms.
+ * All that lib/pipeline may use of the rooms below it, but base/ and driver/: no other file of it includes headers of those,
+ * and of the functions of stream/, memory/, command/, check/ and api/ it calls these only:
  *
- *   check/explain.h       says what a wait that timed out waits for
- *   command/copy_call.h   an async coordinator prepares a copy before it enters the stream that submits it
- *   command/kernel.h      likewise a launch
- *   driver/source.h       the text of the kernel that adds up arrays of several devices
- *   memory/buffer.h       buffers that only their owner may destroy; checks of handles
- *   memory/mempool.h      tells a stream's memory that the host has waited
- *   stream/blocking.h     holds CLSTREAM_LAUNCH_BLOCKING's waits while a lock of ours is held
- *   stream/context.h      checks whether a context still lives
- *   stream/event.h        the stream and position of an event's record
- *   stream/failure.h      what has failed, and how others come to
- *   stream/follow.h       makes work of one stream wait for another's
- *   stream/stream.h       streams that only their owner may destroy; positions
- *   stream/submit.h       commands, waits and marks
- *   stream/wait.h         waits of the host
+ *   blocking_hold blocking_lock blocking_release blocking_unlock buffer_create_owned buffer_destroy_owned buffer_find
+ *   buffer_get buffer_is_same_memory buffer_put check_may_block context_check context_get context_put copy_call_drop
+ *   copy_call_prepare copy_call_submit_entered copy_is_direct deadline_after event_own event_refuse_owner
+ *   event_snapshot explain_timeout host_alloc_owned launch_entered stream_create_owned stream_destroy_owned
+ *   stream_enter stream_enter_behind stream_failure_at stream_follow stream_get stream_mark stream_mark_to_wait
+ *   stream_memory_waited stream_newest stream_put stream_query stream_wait stream_wait_for
  */
 #ifndef CLSTREAM_PIPELINE_INTERNALS_H
 #define CLSTREAM_PIPELINE_INTERNALS_H

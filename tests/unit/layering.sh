@@ -125,6 +125,22 @@ undeclared_uses() {
         grep -E '# *include "(stream|memory|command|check|api)/' || true
 }
 
+# Of those headers the functions that it lists: "room function" for each other one that a room uses.
+unlisted_functions() {
+    below=$(files_of stream memory command check api | grep '\.h$' | code_of |
+        sed -n 's/^[^:]*:[0-9]*: [a-z][^(]*[ *]\([a-z_0-9]*\)(.*/\1/p' | sort -u)
+    for room in coordinator batch graph pipeline; do
+        { echo "$below"; echo ===; grep -oE '[a-z_0-9]+' "$srcdir/lib/$room/internals.h"; echo ===
+            files_of $room | grep -v '/internals\.h$' | code_of | grep -v '# *include' | cut -d: -f3- |
+                grep -oE '[a-zA-Z_][a-zA-Z_0-9]*' | sort -u; } |
+            awk -v room=$room '
+                $0 == "===" { part++; next }
+                part == 0 { below[$0] = 1 }
+                part == 1 { listed[$0] = 1 }
+                part == 2 && ($0 in below) && !($0 in listed) { print room " uses " $0 ": is it in internals.h?" }'
+    done
+}
+
 # A call from each room to each room above it, and a circle, are found.
 unfound_plants() {
     below=
@@ -195,6 +211,7 @@ else
 fi
 check "a planted call up, and a planted circle, would be found" "$(unfound_plants)"
 check "coordinator, batch, graph and pipeline include the machine through their internals.h" "$(undeclared_uses)"
+check "and only the functions that it lists" "$(unlisted_functions)"
 check "every folder of lib is a known layer" "$(unknown_layers)"
 check "tools, examples, bench and tests/api include no header of lib" "$(inside_views)"
 check "lib/mpi includes public headers and its own" "$(addon_views)"
