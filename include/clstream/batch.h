@@ -142,8 +142,8 @@ CLS_API cls_status cls_batch_dot(cls_batch batch, cls_value a, cls_value b, cls_
 /**
  * Records the matrix product alpha op(a) op(b): op(a) has `rows` by `inner` elements, op(b) `inner`
  * by `columns`. All are dense and row-major, so the result is an array of rows * columns elements.
- * Types, accuracy and factors of 0 as for cls_gemm. `config` may be NULL; its `beta` must be 0, its `batches`
- * 1, and it has no bias.
+ * Types, accuracy and factors of 0 as for cls_gemm; the result has the type of the inputs. `config` may
+ * be NULL; its `beta` must be 0, its `batches` 1, and it has no bias.
  * @retval CLS_ERROR_SIZE_MISMATCH an array has another number of elements
  * @retval CLS_ERROR_INVALID_VALUE a `beta` that is not 0, `batches` that is not 1, a bias, or an unknown activation
  */

@@ -169,7 +169,7 @@ static cls_status check_product(const struct batch *batch, const struct batch_no
                             *b = &batch->nodes[node->inputs[1]];
     const struct node_product *sizes = &node->product;
     size_t a_count, b_count, count;
-    if (a->dtype != CLS_F32 && a->dtype != CLS_F64)
+    if (a->dtype != CLS_F32 && a->dtype != CLS_F64 && !blas_is_narrow(a->dtype))
         return error_set(CLS_ERROR_TYPE_MISMATCH, "gemm does not support %s",
                          cls_dtype_name(a->dtype));
     if (b->dtype != a->dtype)

@@ -240,6 +240,23 @@ static void test_gemm(void **state) {
            cls_host_gemm(CLS_F32, a, b, out, SIZE_MAX, 2, SIZE_MAX, NULL, NULL));
 }
 
+static void test_gemm_of_16_bits(void **state) {
+    static const cls_dtype types[] = {CLS_F16, CLS_BF16};
+    const float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3}, c[4] = {5, 11, 14, 23};
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        uint16_t x[6], y[6], wanted[4], out[4] = {0};
+        assert_true(reference_cast(CLS_F32, types[t], a, x, 6));
+        assert_true(reference_cast(CLS_F32, types[t], b, y, 6));
+        assert_true(reference_cast(CLS_F32, types[t], c, wanted, 4));
+        OK(cls_host_gemm(types[t], x, y, out, 2, 2, 3, NULL, NULL));
+        assert_memory_equal(out, wanted, sizeof wanted);
+    }
+    int32_t out[4] = {7};
+    EXPECT(CLS_ERROR_TYPE_MISMATCH, cls_host_gemm(CLS_I32, a, b, out, 2, 2, 3, NULL, NULL));
+    assert_int_equal(out[0], 7);
+}
+
 static void test_in_place_and_empty(void **state) {
     float x[3] = {1, -2, 3};
     (void)state;
@@ -252,10 +269,15 @@ static void test_in_place_and_empty(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unary),  cmocka_unit_test(test_unary_with_a_parameter),
-        cmocka_unit_test(test_binary), cmocka_unit_test(test_cast),
-        cmocka_unit_test(test_where),  cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_gemm),   cmocka_unit_test(test_in_place_and_empty),
+        cmocka_unit_test(test_unary),
+        cmocka_unit_test(test_unary_with_a_parameter),
+        cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_cast),
+        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_gemm_of_16_bits),
+        cmocka_unit_test(test_in_place_and_empty),
     };
     prepare_tests();
     return cmocka_run_group_tests_name("host_calls", tests, NULL, NULL);
