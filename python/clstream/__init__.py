@@ -36,6 +36,7 @@ from .standard import (__array_namespace_info__, arange, asarray, astype, broadc
                        triu, unstack, vecdot, zeros, zeros_like)
 from .streams import Context, Event, Stream, Timeline, current_stream, default_context, devices
 from .elements import BOOL as bool
+from .elements import FLOAT16 as float16
 from .elements import FLOAT32 as float32
 from .elements import FLOAT64 as float64
 from .elements import INT32 as int32

@@ -6,9 +6,11 @@ from . import capi
 from .capi import make
 from .kernels import launch
 
-#: OpenCL's types by NumPy's; bool is 0 or 1.
-C_TYPES = {"bool": "uchar", "float32": "float", "float64": "double", "int32": "int", "int64": "long", "uint8": "uchar",
-           "uint32": "uint"}
+#: OpenCL's types of elements in memory by NumPy's; bool is 0 or 1. A float16 is its bits there, and a float as a value.
+C_TYPES = {"bool": "uchar", "float32": "float", "float64": "double", "float16": "ushort", "int32": "int", "int64": "long",
+           "uint8": "uchar", "uint32": "uint"}
+#: What elements of a size are copied as.
+_WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
 #: The most axes of a strided copy, after those that follow one another in memory have become one.
 AXES = 8
@@ -46,26 +48,47 @@ kernel void run(global T *to, global const T *from, long from_offset, global con
 
 # One work-item folds the elements of one row: they are `inner` apart.
 _FOLD = """
-kernel void run(global R *to, global const T *from, long from_offset, long count, long inner)
+kernel void run(global R_ELEMENT *to, global const T_ELEMENT *from, long from_offset, long count, long inner)
 {
     long row = get_global_id(0);
-    global const T *x = from + from_offset + row / inner * inner * count + row % inner;
+    global const T_ELEMENT *x = from + from_offset + row / inner * inner * count + row % inner;
+    T first = T_VALUE(x[0]);
     BEGIN;
     for (long i = 0; i < count; i++) {
-        T v = x[i * inner];
+        T v = T_VALUE(x[i * inner]);
         STEP;
     }
-    to[row] = END;
+    to[row] = R_BITS(END);
 }
 """
 
 _MAP = """
 HELPERS
-kernel void run(global R *to, long to_offset, PARAMETERS)
+kernel void run(global R_ELEMENT *to, long to_offset, PARAMETERS)
 {
     long i = get_global_id(0);
     ELEMENTS
-    to[to_offset + i] = EXPRESSION;
+    to[to_offset + i] = R_BITS(EXPRESSION);
+}
+"""
+
+# float16 needs no extension of the device. The integer code is that of the C library (cl/narrow.cl), and so are the bits.
+_HALF = """
+float half_value(ushort bits) {
+    int size = bits & 0x7fff, wide = size << 13, normal = wide + (112 << 23);
+    int finite = size < 0x400 ? as_int(as_float(wide + (113 << 23)) - 0x1p-14f) : normal;
+    return as_float((size < 0x7c00 ? finite : normal + (112 << 23)) | (bits & 0x8000) << 16);
+}
+ushort half_bits(float value) {
+    int all = as_int(value), size = all & 0x7fffffff;
+    int normal = (size - (112 << 23) + 0xfff + (size >> 13 & 1)) >> 13;
+    int finite = size < 113 << 23 ? as_int(as_float(size) + 0.5f) - (126 << 23) : min(normal, 0x7c00);
+    return (size > 0x7f800000 ? 0x7e00 : finite) | (all >> 16 & 0x8000);
+}
+float half_nextafter(float a, float b) {
+    if (isnan(a) || isnan(b) || a == b) return a == b ? b : a + b;
+    if (a == 0) return copysign(0x1p-24f, b);
+    return half_value(half_bits(a) + ((a < b) == (a > 0) ? 1 : -1));
 }
 """
 
@@ -113,6 +136,19 @@ class _Program(capi.Handle):
     _destroy = "cls_program_destroy"
 
 
+def _types(**dtypes):
+    """What a source calls a type of elements T by: T of a value, T_ELEMENT in memory, T_VALUE() and T_BITS() of the one
+    from the other."""
+    names = {}
+    for name, dtype in dtypes.items():
+        is_half = dtype.name == "float16"
+        names[name] = "float" if is_half else C_TYPES[dtype.name]
+        names[f"{name}_ELEMENT"] = C_TYPES[dtype.name]
+        names[f"{name}_VALUE(x)"] = "half_value(x)" if is_half else "(x)"
+        names[f"{name}_BITS(x)"] = "half_bits(x)" if is_half else "(x)"
+    return names
+
+
 def _kernel(context, source, **names):
     """The kernel of a source in which names stand for types and expressions."""
     kernels = context.__dict__.setdefault("_kernels", {})
@@ -120,8 +156,9 @@ def _kernel(context, source, **names):
     if key not in kernels:
         double = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" if "double" in names.values() else ""
         types = "".join(f"#define {name} {value}\n" for name, value in names.items())
-        program = _Program(make("cls_program_from_source", context.handle, (double + types + source).encode(), b"clstream",
-                                None))
+        half = _HALF if "half_value(x)" in names.values() else ""
+        program = _Program(make("cls_program_from_source", context.handle, (double + types + half + source).encode(),
+                                b"clstream", None))
         kernels[key] = _Kernel(make("cls_kernel_create", program.handle, b"run"))
     return kernels[key].handle
 
@@ -132,38 +169,35 @@ def _long8(values):
 
 def strided_copy(stream, size, itemsize, to, to_offset, to_strides, from_, from_offset, from_strides, lengths):
     """Copies elements of a size between two buffers: offsets and strides are in elements."""
-    word = {1: "uchar", 4: "uint", 8: "ulong"}[itemsize]
-    launch(_kernel(stream.context, _STRIDED, T=word), size,
+    launch(_kernel(stream.context, _STRIDED, T=_WORDS[itemsize]), size,
            (to, from_, numpy.int64(to_offset), numpy.int64(from_offset), numpy.int32(len(lengths)), _long8(lengths),
             _long8(to_strides), _long8(from_strides)), stream)
 
 
 def take(stream, to, from_, indices, outer, length, inner):
     """to[o, k, i] = from_[o, indices[k], i]."""
-    word = {1: "uchar", 4: "uint", 8: "ulong"}[to.dtype.itemsize]
-    launch(_kernel(stream.context, _TAKE, T=word), outer * indices.size * inner,
+    launch(_kernel(stream.context, _TAKE, T=_WORDS[to.dtype.itemsize]), outer * indices.size * inner,
            (to.buffer, from_.buffer, numpy.int64(from_.offset), indices.buffer, numpy.int64(indices.size),
             numpy.int64(length), numpy.int64(inner)), stream)
 
 
-#: Folds by name: what is before the first element, what each one does, and the result. T is the type of an element v,
-#: R that of the result.
+#: Folds by name: what is before the first element, what each one does, and the result. T is the type of an element v
+#: and of the first one, R that of the result.
 FOLDS = {
     "sum": ("R s = 0", "s += v", "s"),
     "float_sum": ("R s = 0, c = 0", "R y = v - c, n = s + y; c = isfinite(n) ? (n - s) - y : 0; s = n", "s"),
     "prod": ("R s = 1", "s *= v", "s"),
-    "min": ("R s = x[0]", "s = v != v || v < s ? v : s", "s"),
-    "max": ("R s = x[0]", "s = v != v || v > s ? v : s", "s"),
-    "argmin": ("R k = 0; T s = x[0]", "if (s == s && (v < s || v != v)) { s = v; k = i; }", "k"),
-    "argmax": ("R k = 0; T s = x[0]", "if (s == s && (v > s || v != v)) { s = v; k = i; }", "k"),
+    "min": ("R s = first", "s = v != v || v < s ? v : s", "s"),
+    "max": ("R s = first", "s = v != v || v > s ? v : s", "s"),
+    "argmin": ("R k = 0; T s = first", "if (s == s && (v < s || v != v)) { s = v; k = i; }", "k"),
+    "argmax": ("R k = 0; T s = first", "if (s == s && (v > s || v != v)) { s = v; k = i; }", "k"),
 }
 
 
 def fold(stream, name, to, from_, rows, count, inner):
     """Folds `count` elements, `inner` apart, to each of `rows` elements."""
     begin, step, end = FOLDS[name]
-    kernel = _kernel(stream.context, _FOLD, T=C_TYPES[from_.dtype.name], R=C_TYPES[to.dtype.name], BEGIN=begin,
-                     STEP=step, END=end)
+    kernel = _kernel(stream.context, _FOLD, **_types(T=from_.dtype, R=to.dtype), BEGIN=begin, STEP=step, END=end)
     launch(kernel, rows, (to.buffer, from_.buffer, numpy.int64(from_.offset), numpy.int64(count), numpy.int64(inner)),
            stream)
 
@@ -173,9 +207,9 @@ def map_elements(stream, expression, to, *inputs):
     names = "ab"[:len(inputs)]
     helpers = "".join(text + "\n" for name, text in _HELPERS.items() if name + "(" in expression)
     source = (_MAP.replace("HELPERS", helpers)
-              .replace("PARAMETERS", ", ".join(f"global const T *in_{n}, long {n}_offset" for n in names))
-              .replace("ELEMENTS", " ".join(f"T {n} = in_{n}[{n}_offset + i];" for n in names))
+              .replace("PARAMETERS", ", ".join(f"global const T_ELEMENT *in_{n}, long {n}_offset" for n in names))
+              .replace("ELEMENTS", " ".join(f"T {n} = T_VALUE(in_{n}[{n}_offset + i]);" for n in names))
               .replace("EXPRESSION", expression))
     arguments = [value for array in inputs for value in (array.buffer, numpy.int64(array.offset))]
-    kernel = _kernel(stream.context, source, T=C_TYPES[inputs[0].dtype.name], R=C_TYPES[to.dtype.name])
+    kernel = _kernel(stream.context, source, **_types(T=inputs[0].dtype, R=to.dtype))
     launch(kernel, to.size, (to.buffer, numpy.int64(to.offset), *arguments), stream)

@@ -13,7 +13,7 @@ from .streams import Stream, stream_of
 from .elements import BOOL, UINT8, element_type, exact_parameter, is_number, result_type, scalar_of
 
 # What computes each function: an operation of the C library ("unary exp"), or for each kind of type ("b", "i", "u", "f")
-# an expression of device_code.map_elements. Kinds that are missing are refused.
+# an expression of device_code.map_elements. Kinds that are missing are refused. "e" is float16 where it is no "f".
 _FLOAT = "acos acosh asin asinh atan atanh cosh expm1 log1p log2 log10 sinh tan".split()
 UNARY = {
     **{name: {"f": f"unary {name}"} for name in "exp log sin cos tanh sqrt".split()},
@@ -34,7 +34,8 @@ BINARY = {
     "remainder": {"iu": "i_mod(a, b)", "f": "f_mod(a, b)"},
     **{name: {"buif": f"binary {op}"} for name, op in [("equal", "eq"), ("not_equal", "ne"), ("less", "lt"),
                                                      ("less_equal", "le"), ("greater", "gt"), ("greater_equal", "ge")]},
-    **{name: {"f": f"{name}(a, b)"} for name in ("atan2", "copysign", "hypot", "nextafter")},
+    **{name: {"f": f"{name}(a, b)"} for name in ("atan2", "copysign", "hypot")},
+    "nextafter": {"e": "half_nextafter(a, b)", "f": "nextafter(a, b)"},
     "logaddexp": {"f": "a == b ? a + log1p((T)1) : fmax(a, b) + log1p(exp(-fabs(a - b)))"},
     "bitwise_and": {"biu": "a & b"}, "bitwise_or": {"biu": "a | b"}, "bitwise_xor": {"biu": "a ^ b"},
     "bitwise_left_shift": {"iu": "(ulong)b < 8 * sizeof(T) ? a << b : 0"},
@@ -104,7 +105,7 @@ def _apart(x, out, stream):
 
 def _implementation(table, name, dtype):
     for kinds, what in table[name].items():
-        if dtype.kind in kinds:
+        if dtype.char in kinds or dtype.kind in kinds:
             return what
     raise TypeError(f"{name} of {dtype}")
 

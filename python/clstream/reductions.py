@@ -7,12 +7,17 @@ from . import device_code, layout
 from .arrays import Array, empty
 from .functions import elementwise_binary, elementwise_unary, filled, reduce_async
 from .streams import stream_of
-from .elements import BOOL, FLOAT64, INT64, element_type, scalar_of
+from .elements import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, element_type, scalar_of
 
 # What the C library computes of a whole array.
 _WHOLE = {"sum", "min", "max", "argmax"}
 # From how many elements of one row on they are folded in two steps, the first of which has so many work-items.
 _LONG, _LANES = 4096, 256
+
+
+def _between(name, dtype):
+    """The type of what a reduction holds before its end: sums and products of float16 are float32 until then."""
+    return FLOAT32 if dtype == FLOAT16 and name in ("sum", "prod") else dtype
 
 
 def _fold_axis(name, x, axis, dtype, stream):
@@ -22,11 +27,11 @@ def _fold_axis(name, x, axis, dtype, stream):
     how = "float_sum" if name == "sum" and x.dtype.kind == "f" else name
     if x.ndim == 1 and count >= _LONG and not name.startswith("arg"):
         lanes = count // _LANES * _LANES
-        parts = empty((_LANES + count - lanes,), dtype, stream)
+        parts = empty((_LANES + count - lanes,), _between(name, dtype), stream)
         device_code.fold(stream, how, parts, x, _LANES, lanes // _LANES, _LANES)
         if count > lanes:
             rest = x[lanes:]
-            parts._set(_LANES, rest.shape, (1,), rest.astype(dtype, stream), stream)
+            parts._set(_LANES, rest.shape, (1,), rest.astype(parts.dtype, stream), stream)
         x, count, how = parts, parts.size, "float_sum" if how == "float_sum" else name
     out = empty(shape, dtype, stream)
     if out.size:
@@ -47,8 +52,9 @@ def _reduce(name, x, axis, dtype, keepdims, stream):
         out = x
         if len(axes) == x.ndim:
             out, axes = x.reshape(x.size), (0,)
+        first = builtins.min(axes, default=0)  # which is the last to be folded
         for a in sorted(axes, reverse=True):
-            out = _fold_axis(name, out, a, dtype, stream)
+            out = _fold_axis(name, out, a, dtype if a == first else _between(name, dtype), stream)
         if not axes:
             out = x.astype(dtype, stream)
     return out.reshape(shape if keepdims else tuple(n for i, n in enumerate(x.shape)
@@ -117,7 +123,9 @@ def _argument(name, x, axis, keepdims, stream):
 
 
 def mean(x, /, *, axis=None, keepdims=False, stream=None):
-    """The means over axes; of integers and bool in float64."""
+    """The means over axes; of integers and bool in float64. Of float16 they are rounded once, at the end."""
+    if x.dtype == FLOAT16:
+        return mean(x.astype(FLOAT32, stream), axis=axis, keepdims=keepdims, stream=stream).astype(FLOAT16, stream)
     x = x if x.dtype.kind == "f" else x.astype(FLOAT64, stream)
     count = math.prod(x.shape[a] for a in layout.axes_of(axis, x.ndim))
     return _quotient(sum(x, axis=axis, keepdims=keepdims, stream=stream), count, stream)
@@ -129,7 +137,10 @@ def _quotient(x, number, stream):
 
 
 def var(x, /, *, axis=None, correction=0.0, keepdims=False, stream=None):
-    """The variances over axes, with a divisor of the count less `correction`."""
+    """The variances over axes, with a divisor of the count less `correction`. Of float16 they are rounded once."""
+    if x.dtype == FLOAT16:
+        wide = var(x.astype(FLOAT32, stream), axis=axis, correction=correction, keepdims=keepdims, stream=stream)
+        return wide.astype(FLOAT16, stream)
     x = x if x.dtype.kind == "f" else x.astype(FLOAT64, stream)
     count = math.prod(x.shape[a] for a in layout.axes_of(axis, x.ndim))
     away = elementwise_binary("subtract", x, mean(x, axis=axis, keepdims=True, stream=stream), stream=stream)
@@ -138,7 +149,10 @@ def var(x, /, *, axis=None, correction=0.0, keepdims=False, stream=None):
 
 
 def std(x, /, *, axis=None, correction=0.0, keepdims=False, stream=None):
-    """The standard deviations over axes."""
+    """The standard deviations over axes. Of float16 they are rounded once."""
+    if x.dtype == FLOAT16:
+        wide = std(x.astype(FLOAT32, stream), axis=axis, correction=correction, keepdims=keepdims, stream=stream)
+        return wide.astype(FLOAT16, stream)
     return elementwise_unary("sqrt", var(x, axis=axis, correction=correction, keepdims=keepdims, stream=stream),
                              stream=stream)
 

@@ -12,7 +12,7 @@ from .capi import call
 from .functions import as_array, dot_async, elementwise_binary, operands
 from .reductions import sum as _sum
 from .streams import default_context, stream_of
-from .elements import DTYPES, FLOAT32, INT64, element_type
+from .elements import DTYPES, FLOAT16, FLOAT32, INT64, element_type
 
 # ---- making arrays
 
@@ -352,7 +352,8 @@ class _Info:
         return {"real floating": FLOAT32, "integral": INT64, "indexing": INT64}
 
     def dtypes(self, *, device=None, kind=None):
-        return {dtype.name: dtype for dtype in DTYPES if kind is None or isdtype(dtype, kind)}
+        """The types of the standard, of which float16 is none."""
+        return {dtype.name: dtype for dtype in DTYPES if dtype != FLOAT16 and (kind is None or isdtype(dtype, kind))}
 
 
 def __array_namespace_info__():
@@ -383,8 +384,9 @@ def _matrix(x, shape, batches):
 
 def gemm(a, b, out=None, alpha=1.0, beta=0.0, transpose_a=False, transpose_b=False, bias=None, activation=None,
          stream=None):
-    """out = activation(alpha op(a) op(b) + beta out + bias), of matrices in float32 or float64. Axes before the last two
-    count the matrices of a batch. `bias` has an element for each column; `activation` names a function, as "relu"."""
+    """out = activation(alpha op(a) op(b) + beta out + bias), of matrices in float32, float64 or float16; that of float16
+    may be in float32 by `out`, and is rounded once from there. Axes before the last two count the matrices of a batch.
+    `bias`, of the type of `out`, has an element for each column; `activation` names a function, as "relu"."""
     a, b = (a, as_array(b, a, stream)) if isinstance(a, Array) else (as_array(a, b, stream), b)
     if a.ndim < 2 or b.ndim < 2 or a.shape[:-2] != b.shape[:-2]:
         raise ValueError(f"the shapes {a.shape} and {b.shape} are not those of matrices, or of equal batches")
@@ -435,8 +437,12 @@ def matmul(a, b, /, *, stream=None):
 
 
 def vecdot(x1, x2, /, *, axis=-1, stream=None):
-    """The sums of the products along an axis."""
-    return _sum(elementwise_binary("multiply", x1, x2, stream=stream), axis=axis, stream=stream)
+    """The sums of the products along an axis. Of float16 they are rounded once, at the end."""
+    (x1, x2), dtype, _, stream = operands((x1, x2), stream)
+    if dtype == FLOAT16:
+        x1, x2 = x1.astype(FLOAT32, stream), x2.astype(FLOAT32, stream)
+    total = _sum(elementwise_binary("multiply", x1, x2, stream=stream), axis=axis, stream=stream)
+    return total.astype(FLOAT16, stream) if dtype == FLOAT16 else total
 
 
 def tensordot(x1, x2, /, *, axes=2, stream=None):

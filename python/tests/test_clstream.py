@@ -17,9 +17,11 @@ except ImportError:
     pyopencl = None
 
 FP64 = bool(cs.default_context().device["has_fp64"])
-TYPES = [np.dtype(name) for name in ("float32", "float64", "int32", "int64", "uint8", "uint32")
+TYPES = [np.dtype(name) for name in ("float32", "float64", "float16", "int32", "int64", "uint8", "uint32")
          if FP64 or name != "float64"]
 FLOATS = [dtype for dtype in TYPES if dtype.kind == "f"]
+#: Relative errors of results that are not exact; of a float16 a unit in the last place.
+TOLERANCE = {dtype: 2.0**-10 if dtype == np.float16 else 1e-5 for dtype in TYPES}
 
 
 def samples(dtype, count=1000, seed=1):
@@ -40,7 +42,7 @@ class Arrays(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(array), host)
         np.testing.assert_array_equal(cs.to_device(np.array([True, False])).to_host(), [1, 0])
         with self.assertRaises(TypeError):
-            cs.to_device(np.zeros(3, np.float16))
+            cs.to_device(np.zeros(3, np.int16))
 
     def test_what_is_not_dense_is_copied_first(self):
         host = np.arange(24, dtype=np.int32).reshape(4, 6)
@@ -151,7 +153,8 @@ class Operations(unittest.TestCase):
             host = samples(dtype)
             for name, reference in references.items():
                 result = getattr(cs, name)(cs.to_device(host))
-                np.testing.assert_allclose(result.to_host(), reference(host), 1e-5, 1e-6, err_msg=name)
+                expected = reference(host.astype(np.float64)).astype(dtype)
+                np.testing.assert_allclose(result.to_host(), expected, TOLERANCE[dtype], 1e-6, err_msg=f"{name} {dtype}")
         x = cs.to_device(samples(TYPES[0]))
         self.assertIs(cs.relu(x, out=x), x)
         np.testing.assert_array_equal(x.to_host(), np.maximum(samples(TYPES[0]), 0))
@@ -188,11 +191,27 @@ class Operations(unittest.TestCase):
             host = samples(dtype)
             x = cs.to_device(host)
             self.assertEqual((x.min(), x.max(), x.argmax()), (host.min(), host.max(), host.argmax()))
-            np.testing.assert_allclose(x.sum(), host.sum(dtype=np.float64), 1e-5, 1e-3)
+            np.testing.assert_allclose(x.sum(), host.sum(dtype=np.float64), TOLERANCE[dtype], 1e-3)
             if FP64 or dtype.kind == "f":
-                np.testing.assert_allclose(x.mean(), host.mean(dtype=np.float64), 1e-5, 1e-5)
-            np.testing.assert_allclose(x.dot(x), (host.astype(np.float64) ** 2).sum(), 1e-5)
+                np.testing.assert_allclose(x.mean(), host.mean(dtype=np.float64), TOLERANCE[dtype], 1e-5)
+            np.testing.assert_allclose(x.dot(x), (host.astype(np.float64) ** 2).sum(), TOLERANCE[dtype])
         self.assertEqual(cs.to_device(np.int32([2**31 - 1] * 3)).sum(), 3 * (2**31 - 1))
+
+    def test_products_of_float16(self):
+        a, b = samples(np.dtype("float16"), 12).reshape(3, 4), samples(np.dtype("float16"), 20, 5).reshape(4, 5)
+        x, y, exact = cs.to_device(a), cs.to_device(b), a.astype(np.float64) @ b.astype(np.float64)
+        for out, error in ((x @ y, 2.0**-10), (cs.gemm(x, y, cs.empty((3, 5), np.float16)), 2.0**-10),
+                           (cs.gemm(x, y, cs.empty((3, 5))), 1e-6)):
+            np.testing.assert_allclose(out.to_host(), exact, error, 1e-6)
+            self.assertEqual(out.dtype, np.float32 if error == 1e-6 else np.float16)
+        bias = samples(np.dtype("float16"), 5, 6)
+        layer = cs.gemm(x, y, bias=bias, activation="relu")
+        np.testing.assert_allclose(layer.to_host(), np.maximum(exact + bias, 0), 2.0**-10, 2.0**-10)
+        np.testing.assert_allclose((x @ b.astype(np.float32)).to_host(), exact, 1e-6, 1e-6)
+        np.testing.assert_allclose((np.stack([a, -a]) @ y).to_host(), np.stack([exact, -exact]), 2.0**-10, 1e-6)
+        self.assertRaises(cs.Error, lambda: cs.gemm(x, y.astype(np.float32)))
+        with self.assertRaises(cs.Error):
+            cs.gemm(x, y, cs.empty((3, 5), np.int32))
 
     def test_products(self):
         a, b = samples(FLOATS[0], 12).reshape(3, 4), samples(FLOATS[0], 20, 5).reshape(4, 5)
@@ -359,6 +378,32 @@ class Batches(unittest.TestCase):
         batch.execute(cs.Stream())
         np.testing.assert_allclose(y.read(), np.maximum(other * 2, 0) + other - np.float32(1), 1e-6, 1e-6)
         self.assertRaises(ValueError, batch.bind, x, other[:3])
+
+    def test_float16(self):
+        host, other = samples(np.dtype("float16")), samples(np.dtype("float16"), seed=9)
+        batch = cs.Batch()
+        x, y, limit = batch.upload(host), batch.array(cs.to_device(other)), batch.scalar(np.float16(1))
+        out = cs.empty(host.shape, np.float16)
+        chain = ((x * 2).relu() + y - 1).store(out)
+        least = batch.where(chain < limit, chain, limit)
+        wide, total = x.astype(np.float32) + x, chain.sum()
+        product = batch.gemm(batch.upload(host[:6]), batch.upload(other[:6]), 2, 2, 3)
+        batch.execute()
+        expected = np.maximum(host * np.float16(2), 0) + other - np.float16(1)
+        np.testing.assert_array_equal(out.to_host(), expected)
+        np.testing.assert_array_equal(least.read(), np.minimum(expected, np.float16(1)))
+        np.testing.assert_array_equal(wide.read(), 2 * host.astype(np.float32))
+        np.testing.assert_allclose(total.read(), expected.sum(dtype=np.float64), 2.0**-10)
+        np.testing.assert_allclose(product.read().reshape(2, 2), host[:6].astype(np.float32).reshape(2, 3) @
+                                   other[:6].astype(np.float32).reshape(3, 2), 2.0**-10, 2.0**-10)
+        self.assertEqual({value.dtype for value in (x, chain, least, total, product)}, {np.dtype("float16")})
+        self.assertEqual(wide.dtype, np.float32)
+        self.assertRaises(OverflowError, lambda: x + 65520)
+        batch.bind(limit, 0.1)
+        batch.bind(x, other)
+        batch.execute()
+        np.testing.assert_array_equal(least.read(), np.minimum(
+            np.maximum(other * np.float16(2), 0) + other - np.float16(1), np.float16(0.1)))
 
     def test_scalars_and_selection(self):
         host = samples(FLOATS[0])

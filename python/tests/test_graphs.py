@@ -38,6 +38,19 @@ class Graphs(unittest.TestCase):
         stream.synchronize()
         np.testing.assert_array_equal(out, np.full(COUNT, 11))
 
+    def test_float16(self):
+        stream, x, out = cs.Stream(), cs.empty(COUNT, np.float16), np.zeros(COUNT, np.float16)
+        host = np.linspace(-4, 4, COUNT, dtype=np.float16)
+        with stream.capture() as capture:
+            x.upload_async(host)
+            cs.where(x > 0, x * 0.1 + 1, cs.trunc(x)).download_async(out)
+        expected = np.where(host > 0, host * np.float16(0.1) + np.float16(1), np.trunc(host))
+        for fuse in (False, True):
+            out[:] = 0
+            capture.graph.instantiate(fuse=fuse).launch(stream)
+            stream.synchronize()
+            np.testing.assert_array_equal(out, expected)
+
     def test_memory_is_kept(self):
         stream, gate, x = cs.Stream(), cs.Timeline(), cs.empty(COUNT)
         host = np.ones(COUNT, np.float32)

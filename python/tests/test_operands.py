@@ -6,7 +6,7 @@ import sys
 import clstream as cs
 import numpy as np
 
-F, I = np.float32, np.int32
+F, H, I = np.float32, np.float16, np.int32
 
 
 class Operands(unittest.TestCase):
@@ -59,8 +59,19 @@ class Operands(unittest.TestCase):
                 self.same(cs.to_device(a) + cs.to_device(b), a + b)
             for other in (np.float32, bool):
                 self.assertRaises(TypeError, lambda: cs.to_device(a) + cs.zeros(3, other))
+        a, b = H([1, 2.5, 65504]), F([1e-3, 1e6, 1])
+        x = cs.to_device(a)
+        self.same(x + cs.to_device(b), a + b)
+        self.same(b * x, b * a)
+        self.same(x < b, a < b)
+        self.same(cs.where(x > 2, x, cs.to_device(b)), np.where(a > 2, a, b))
+        self.same(cs.concat([x, cs.to_device(b)]), np.concatenate([a, b]))
+        self.assertRaises(TypeError, lambda: x + I([1, 2, 3]))
+        self.assertRaises(TypeError, x.__setitem__, 0, F(1).reshape(1))
+        self.assertRaises(ValueError, x.__iadd__, b)
         if cs.default_context().device["has_fp64"]:
             self.same(cs.ones(3) + cs.ones(3, np.float64), np.full(3, 2.0))
+            self.same(x + cs.ones(3, np.float64), a + np.ones(3))
 
     def test_numbers(self):
         a = np.arange(-1, 3, dtype=I)
@@ -87,6 +98,19 @@ class Operands(unittest.TestCase):
         self.same(z * np.inf, np.full(3, np.inf, F))
         for number in (1e300, 10**400):
             self.assertRaises(OverflowError, lambda: z * number)
+        a = H([-1, 0.5, 60000])
+        h = cs.to_device(a)
+        for number in (0.1, np.float32(0.1), 3, 65504, 65519, -65504, 1e-9, np.nan, np.inf):
+            with np.errstate(over="ignore"):
+                self.same(h + number, a + H(number))
+                self.same(number - h, H(number) - a)
+                self.same(h * number, a * H(number))
+                self.same(h > number, a > H(number))
+                self.same(cs.full(2, number, H), np.full(2, number, H))
+        for number in (65520, -65520.0, 1e5, 10**400, np.float64(1e300)):
+            for call in (lambda: h + number, lambda: number * h, lambda: h > number, lambda: h.fill(number),
+                         lambda: cs.full(3, number, H), lambda: cs.elu(h, number)):
+                self.assertRaises(OverflowError, call)
         self.assertRaises(TypeError, lambda: (z > 0) == 1)
         self.assertRaises(TypeError, z.fill, [1, 2])
 
@@ -225,6 +249,25 @@ class Parts(unittest.TestCase):
                                   (0, np.zeros(6, F), TypeError), (9, 1, IndexError), ([0, 1], 1, IndexError),
                                   (0, "a", TypeError), (b > 0, np.zeros(3, I), TypeError)]:
             self.assertRaises(error, x.__setitem__, key, value)
+
+    def test_elements_of_two_bytes(self):
+        a = np.arange(24, dtype=H).reshape(4, 6)
+        x = cs.to_device(a)
+        self.assertEqual((x.nbytes, x[1:].nbytes), (48, 36))
+        for key in (1, (2, 3), slice(None, None, 2), (slice(None), slice(5, None, -2)), slice(1, 3), [0, -1], a > 11):
+            np.testing.assert_array_equal(x[key].to_host(), a[key], str(key))
+        np.testing.assert_array_equal(x.T.to_host(), a.T)
+        x[1:3], x[:, ::2], x[a == 23] = -1, H([7, 8, 9]), 0
+        a[1:3], a[:, ::2], a[a == 23] = -1, H([7, 8, 9]), 0
+        np.testing.assert_array_equal(x.to_host(), a)
+        x.upload_async(a.astype(">f2") + H(1))
+        np.testing.assert_array_equal(x.to_host(), a + H(1))
+        self.assertRaises(ValueError, x.to_host, np.empty((4, 6), F))
+        x[3, 1:].fill(0.1)
+        self.assertEqual(x[3, 2].item(), float(H(0.1)))
+        self.assertEqual(np.asarray(x, F).dtype, F)
+        x.upload_async(F([0.1]).repeat(24))  # NumPy calls that cast "same kind"
+        np.testing.assert_array_equal(x.to_host(), np.full((4, 6), 0.1, H))
 
     def test_dense_parts_are_views(self):
         x = cs.zeros((3, 4))

@@ -41,7 +41,8 @@ OLD = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh
 
 FLOATS = np.float32([-np.inf, -7.5, -2.5, -1, -0.5, -0.0, 0.0, 0.25, 0.5, 1, 1.5, 2.5, 7, np.inf, np.nan])
 VALUES = {"f": FLOATS, "i": np.int32([-2**31, -7, -2, -1, 0, 1, 2, 3, 7, 2**31 - 1]), "u": np.uint8([0, 1, 2, 7, 200, 255]),
-          "b": np.array([False, True])}
+          "b": np.array([False, True]),
+          "e": np.float16([*FLOATS, 1e-7, -6e-5, 6.1e-5, 0.1, 2049, 65504])}
 
 
 def reference(name):
@@ -80,11 +81,12 @@ class Standard(unittest.TestCase):
         if exact:
             np.testing.assert_array_equal(got, expected, name)
         else:
-            np.testing.assert_allclose(got, expected, 1e-5, 1e-6, err_msg=name)
+            error = 2.0**-10 if expected.dtype == np.float16 else 1e-5
+            np.testing.assert_allclose(got, expected, error, 1e-6, err_msg=name)
 
     def elementwise(self, table, operands):
         for name, kinds in table.items():
-            for kind in "".join(kinds):
+            for kind in "".join(kinds).replace("f", "fe"):
                 if kind == "u" and kinds[next(k for k in kinds if "u" in k)].split()[0] in ("unary", "binary"):
                     continue  # the C library's tests have all types
                 host = operands(VALUES[kind])
@@ -94,9 +96,9 @@ class Standard(unittest.TestCase):
                     expected = reference(name)(*host)
                 if kind in "iu" and name in ("ceil", "floor", "round", "trunc"):  # a float64 before NumPy 2.1
                     expected = expected.astype(host[0].dtype)
-                exact = kind != "f" or name in ("floor_divide", "remainder", "round", "trunc", "copysign", "nextafter")
+                exact = kind not in "fe" or name in ("floor_divide", "remainder", "round", "trunc", "copysign", "nextafter")
                 result = getattr(cs, name)(*(cs.to_device(one) for one in host))
-                if kind == "f" and not exact:  # infinity and NaN as they are
+                if kind in "fe" and not exact:  # infinity and NaN as they are
                     finite = np.isfinite(expected)
                     np.testing.assert_array_equal(result.to_host()[~finite], expected[~finite], name)
                 if kind in "iu" and name in ("floor_divide", "remainder"):  # undefined: by 0, and of the least by -1
@@ -108,7 +110,7 @@ class Standard(unittest.TestCase):
     def test_unary(self):
         self.elementwise({name: kinds for name, kinds in cs._functions.UNARY.items()
                           if name not in ("abs", "negative")}, lambda values: (values,))
-        for kind in "fi":
+        for kind in "fie":
             for name in ("abs", "negative"):
                 self.same(getattr(cs, name)(cs.to_device(VALUES[kind])), reference(name)(VALUES[kind]), name)
         self.assertRaises(TypeError, cs.exp, cs.zeros(3, np.int32))
@@ -124,9 +126,9 @@ class Standard(unittest.TestCase):
     def test_reductions(self):
         shapes = [((2, 3, 4), (None, 0, 1, -1, (0, 2), (0, 1, 2), ())), ((5000,), (None, 0)), ((), (None,)),
                   ((0, 3), (0, 1))]
-        for kind in "fib":
+        for kind in "fibe":
             for shape, axes in shapes:
-                values = VALUES[kind][1:-2] if kind == "f" else VALUES[kind] if kind == "b" else np.arange(-3, 4, dtype=np.int32)
+                values = FLOATS[1:-2].astype(np.float16 if kind == "e" else np.float32) if kind in "fe" else VALUES[kind] if kind == "b" else np.arange(-3, 4, dtype=np.int32)
                 a = np.random.default_rng(1).choice(values, shape).astype(values.dtype)
                 x = cs.to_device(a)
                 for axis in axes:
@@ -146,14 +148,50 @@ class Standard(unittest.TestCase):
         names = ["sum", "prod", "all", "any"] + ([] if empty else ["max", "min"])
         if not empty and not isinstance(axis, tuple):
             names += ["argmax", "argmin"]
-        if kind == "f" and not empty:
+        if kind in "fe" and not empty:
             names += ["mean", "var", "std"]
         for name in names:
-            expected = reference(name)(a, axis=axis, keepdims=keep)
+            wide = kind == "e" and name in ("sum", "prod", "mean", "var", "std")  # NumPy rounds more than once
+            with np.errstate(over="ignore"):
+                expected = np.asarray(reference(name)(a.astype(np.float32) if wide else a, axis=axis, keepdims=keep))
+            expected = expected.astype(np.float16) if wide else expected
             got = getattr(cs, name)(x, axis=axis, keepdims=keep)
-            if name in ("sum", "prod") and kind != "f":
+            if name in ("sum", "prod") and kind not in "fe":
                 expected = np.asarray(expected, np.int64)
-            self.same(got, expected, f"{name} {a.shape} {axis}", kind != "f" or name in ("max", "min", "argmax", "argmin"))
+            exact = kind not in "fe" or name in ("max", "min", "argmax", "argmin")
+            self.same(got, expected, f"{name} {a.shape} {axis}", exact)
+
+    def test_all_float16(self):
+        a = np.arange(2**16).astype(np.uint16).view(np.float16)
+        b = np.random.default_rng(1).permutation(a)
+        x, y = cs.to_device(a), cs.to_device(b)
+        with np.errstate(all="ignore"):
+            for got, expected in [(cs.copysign(x, x), a), (cs.trunc(x), np.trunc(a)), (cs.nextafter(x, x), a),
+                                  (cs.nextafter(x, y), np.nextafter(a, b)), (cs.stack([x, y]).prod(axis=0), a * b),
+                                  (cs.stack([x, y]).max(axis=0), np.maximum(a, b)), (cs.isnan(x), np.isnan(a)),
+                                  (cs.signbit(x), np.signbit(a)), (x // y, a // b)]:
+                self.same(got, expected, "of all elements")
+                number = ~np.isnan(expected)
+                np.testing.assert_array_equal(np.signbit(got.to_host())[number], np.signbit(expected)[number])
+
+    def test_reductions_of_float16(self):
+        # One rounding, at the end: what is between has the range and the digits of a float32.
+        a = np.float16([[60000, 60000, -60000, 1], [2048, 1, 1, 0.5]])
+        x, wide = cs.to_device(a), a.astype(np.float32)
+        for axis in (None, 0, 1, (0, 1), (1, 0)):
+            for name in ("sum", "mean", "std"):
+                expected = np.asarray(getattr(np, name)(wide, axis=axis), np.float16)
+                self.same(getattr(cs, name)(x, axis=axis), expected, name, False)
+        small = np.float16(0.01)
+        self.same(cs.prod(cs.to_device(np.float16([300, 300, small]))), np.float16(90000 * float(small)), "prod")
+        self.same(cs.vecdot(x, x / 4), np.float16((wide * wide / 4).sum(-1)), "vecdot")
+        ones = cs.ones(100000, np.float16)
+        for reshaped in (ones, ones.reshape(100, 1000)):
+            self.assertEqual((cs.mean(reshaped).item(), cs.var(reshaped).item(), ones.mean()), (1, 0, 1))
+            self.assertEqual(cs.sum(reshaped, dtype=np.float32).item(), 100000)
+            self.assertEqual(cs.sum(reshaped).item(), np.inf)
+            self.assertEqual(cs.count_nonzero(reshaped).item(), 100000)
+        self.assertEqual((type(ones.sum()), type(ones.mean()), ones.argmax()), (np.float16, np.float16, 0))
 
     def test_shapes(self):
         a = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
@@ -199,6 +237,9 @@ class Standard(unittest.TestCase):
                 (cs.zeros_like(cs.arange(3)), np.zeros(3, np.int64)), (cs.asarray([[1, 2], [3, 4]]), np.int64([[1, 2], [3, 4]])),
                 (cs.asarray([1.5]), np.float32([1.5])), (cs.asarray(True), np.array(True)),
                 (cs.asarray(np.arange(3), dtype=cs.float32), np.arange(3, dtype=np.float32)),
+                (cs.zeros(3, cs.float16), np.zeros(3, np.float16)), (cs.asarray(np.float16([0.1])), np.float16([0.1])),
+                (cs.linspace(0, 1, 3, dtype=cs.float16), np.float16([0, 0.5, 1])),
+                (cs.ones_like(cs.ones(2, "float16")), np.ones(2, np.float16)),
                 (cs.full_like(cs.ones(2), 3), np.full(2, 3, np.float32)), (cs.from_dlpack(np.arange(3)), np.arange(3))]:
             self.same(got, expected, "making")
         self.assertEqual(cs.empty_like(cs.ones((2, 3))).shape, (2, 3))
@@ -223,6 +264,17 @@ class Standard(unittest.TestCase):
         self.assertEqual((cs.iinfo(cs.int32).max, cs.finfo(cs.float32).bits), (2**31 - 1, 32))
         info = cs.__array_namespace_info__()
         self.assertEqual(set(info.dtypes(kind="integral")), {"int32", "int64", "uint8", "uint32"})
+        # float16 is no type of the standard, whose list info.dtypes() is, but of its kind.
+        self.assertEqual(set(info.dtypes(kind="real floating")), {"float32", "float64"})
+        self.assertNotIn("float16", info.dtypes())
+        self.assertTrue(cs.isdtype(cs.float16, "real floating") and not cs.isdtype(cs.float16, cs.float32))
+        self.assertEqual((cs.finfo(cs.float16).bits, cs.finfo(cs.ones(1, cs.float16)).max), (16, 65504))
+        for other in (cs.float16, cs.float32, cs.float64):
+            self.assertEqual(cs.result_type(cs.float16, other), np.result_type(np.float16, other))
+        self.assertEqual(cs.result_type(cs.ones(3, cs.float16), 1.5), cs.float16)
+        self.assertRaises(OverflowError, cs.result_type, cs.float16, 1e5)
+        self.assertRaises(TypeError, cs.result_type, cs.float16, cs.uint8)
+        self.assertTrue(cs.can_cast(cs.float16, cs.float32) and not cs.can_cast(cs.float32, cs.float16))
         self.assertIs(info.default_device(), cs.default_context())
 
     def test_products(self):
