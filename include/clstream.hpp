@@ -45,6 +45,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <string>
@@ -53,6 +54,10 @@
 #include <utility>
 
 #include <clstream.h>
+
+#if defined(__STDCPP_FLOAT16_T__) || defined(__STDCPP_BFLOAT16_T__)
+#include <stdfloat>
+#endif
 
 #if !defined(__cpp_exceptions) && !defined(CLS_NO_EXCEPTIONS)
 #define CLS_NO_EXCEPTIONS /**< results are statuses: see the top */
@@ -602,7 +607,114 @@ inline result<void> event_ref::record(stream_ref stream) const {
     return check(cls_event_record(get(), stream.get()));
 }
 
-/** The dtype of a C++ type: of float, double, int32_t, int64_t, uint8_t and uint32_t. */
+namespace detail {
+
+inline std::uint32_t bits_of(float value) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+inline float float_of(std::uint32_t bits) {
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/** Bits without the last `count`, 1 to 31 of them: to nearest, ties to even. */
+inline std::uint32_t drop_bits(std::uint32_t bits, unsigned count) {
+    return (bits + (1U << (count - 1)) - 1 + (bits >> count & 1)) >> count;
+}
+
+} // namespace detail
+
+/**
+ * An element of CLS_F16: IEEE 754's binary16, for memory. It has no arithmetic; it converts, explicitly, from and to
+ * float. Where the compiler has std::float16_t (C++23), that is CLS_F16 too.
+ */
+class half {
+  public:
+    half() = default;
+    /**
+     * The nearest element, of two equally near the even one; the same bits as cls_cast. From 65520 on it is infinity.
+     * NaN becomes a quiet one. A double is rounded to a float first.
+     */
+    explicit half(float value) {
+        const std::uint32_t all = detail::bits_of(value), size = all & 0x7fffffff;
+        bits_ = static_cast<std::uint16_t>((all >> 16 & 0x8000) | magnitude(size));
+    }
+    /** Exact. */
+    explicit operator float() const {
+        const std::uint32_t sign = (bits_ & 0x8000U) << 16, size = bits_ & 0x7fffU;
+        if (size < 0x400) /* so many times the least number */
+            return detail::float_of(sign |
+                                    detail::bits_of(static_cast<float>(size) * (1.0F / 16777216)));
+        return detail::float_of(sign | ((size << 13) + ((size < 0x7c00 ? 112U : 224U) << 23)));
+    }
+    static half from_bits(std::uint16_t bits) {
+        half element;
+        element.bits_ = bits;
+        return element;
+    }
+    std::uint16_t bits() const { return bits_; }
+
+  private:
+    /* `size` is that of a float. 112 is the difference of the exponents' biases. */
+    static std::uint32_t magnitude(std::uint32_t size) {
+        if (size > 0x7f800000)
+            return 0x7e00 | (size >> 13 & 0x1ff);
+        if (size >= 143U << 23) /* 65536 */
+            return 0x7c00;
+        if (size >= 113U << 23)
+            return detail::drop_bits(size - (112U << 23), 13);
+        if (size < 102U << 23) /* below half of the least number */
+            return 0;
+        return detail::drop_bits((size & 0x7fffff) | 0x800000, 126 - (size >> 23));
+    }
+    std::uint16_t bits_;
+};
+
+/**
+ * An element of CLS_BF16: the upper half of a float, for memory. As half; where the compiler has std::bfloat16_t, that is
+ * CLS_BF16 too.
+ */
+class bfloat16 {
+  public:
+    bfloat16() = default;
+    /** The nearest element, of two equally near the even one; the same bits as cls_cast. NaN becomes a quiet one. */
+    explicit bfloat16(float value) {
+        const std::uint32_t all = detail::bits_of(value);
+        const bool is_nan = (all & 0x7fffffff) > 0x7f800000;
+        bits_ = static_cast<std::uint16_t>(is_nan ? all >> 16 | 0x40 : detail::drop_bits(all, 16));
+    }
+    /** Exact. */
+    explicit operator float() const { return detail::float_of(std::uint32_t{bits_} << 16); }
+    static bfloat16 from_bits(std::uint16_t bits) {
+        bfloat16 element;
+        element.bits_ = bits;
+        return element;
+    }
+    std::uint16_t bits() const { return bits_; }
+
+  private:
+    std::uint16_t bits_;
+};
+
+namespace detail {
+template <class T> constexpr bool is_f16 = std::is_same<T, half>::value;
+template <class T> constexpr bool is_bf16 = std::is_same<T, bfloat16>::value;
+#ifdef __STDCPP_FLOAT16_T__
+template <> inline constexpr bool is_f16<std::float16_t> = true;
+#endif
+#ifdef __STDCPP_BFLOAT16_T__
+template <> inline constexpr bool is_bf16<std::bfloat16_t> = true;
+#endif
+} // namespace detail
+
+/**
+ * The dtype of a C++ type: of float, double, int32_t, int64_t, uint8_t, uint32_t, half and bfloat16, and of
+ * std::float16_t and std::bfloat16_t where the compiler has them.
+ */
 template <class T> constexpr cls_dtype dtype_of() {
     using type = std::remove_cv_t<T>;
     constexpr bool integer = std::is_integral<type>::value && !std::is_same<type, bool>::value;
@@ -611,6 +723,10 @@ template <class T> constexpr cls_dtype dtype_of() {
         return CLS_F32;
     else if constexpr (std::is_same<type, double>::value)
         return CLS_F64;
+    else if constexpr (detail::is_f16<type>)
+        return CLS_F16;
+    else if constexpr (detail::is_bf16<type>)
+        return CLS_BF16;
     else if constexpr (integer && sign && sizeof(type) == 4)
         return CLS_I32;
     else if constexpr (integer && sign && sizeof(type) == 8)

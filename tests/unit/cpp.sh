@@ -58,6 +58,20 @@ refusals() {
     [ "$said" = "'std::array<float, 4>{}' compiles" ] || echo "a value: $said"
 }
 
+# The flags of a standard that has std::float16_t and std::bfloat16_t. Where the compiler has none, the types are made up.
+with_stdfloat() {
+    mkdir -p "$work/std"
+    printf '#include <stdfloat>\n#if !defined(__STDCPP_FLOAT16_T__) || !defined(__STDCPP_BFLOAT16_T__)\n#error\n#endif\n' \
+        >"$work/std/probe.cc"
+    if $compiler -std=c++23 -fsyntax-only "$work/std/probe.cc" 2>/dev/null; then
+        echo c++23
+    else
+        printf 'namespace std { struct float16_t { short bits; }; struct bfloat16_t { short bits; }; }\n' \
+            >"$work/std/stdfloat"
+        echo "c++20 -I$work/std -D__STDCPP_FLOAT16_T__=1 -D__STDCPP_BFLOAT16_T__=1"
+    fi
+}
+
 # Every type of handle that clstream.h has a destructor for.
 owners() {
     cat "$srcdir"/include/clstream/*.h | sed -n 's/^CLS_API cls_status cls_\([a-z_]*\)_destroy(.*/\1/p' |
@@ -83,7 +97,15 @@ for compiler in "$CXX" clang++; do
         check "statuses, $compiler, $standard" \
             "$(build "$compiler" $standard tests/cpp/statuses.cc -fno-exceptions
             succeeds "$work/program")"
+        check "types of 16 bits, $compiler, $standard" "$(build "$compiler" $standard tests/cpp/narrow.cc
+        succeeds "$work/program")"
     done
+    # shellcheck disable=SC2046 # words
+    set -- $(with_stdfloat)
+    standard=$1
+    shift
+    check "the standard's types of 16 bits, $compiler" \
+        "$(build "$compiler" "$standard" tests/cpp/narrow.cc "$@")"
     [ "$compiler" = "$CXX" ] || [ "${TEST_EFFORT:-}" = long ] || continue
     for name in double_buffering four_streams query; do
         check "the example $name, $compiler" "$(build "$compiler" c++17 examples/$name.cc
