@@ -5,7 +5,8 @@
  * typed.h; common rules are in cast.h.
  *
  * Both inputs have the same type. The output has it too, except that comparisons give u8. Integer
- * arithmetic is modulo 2 to the power of the width.
+ * arithmetic is modulo 2 to the power of the width. f16 and bf16 are calculated in f32 and rounded once
+ * more, as in unary.h: at most 1 ULP where f32 has a bound, else the same bits on every device.
  */
 #ifndef CLSTREAM_BINARY_H
 #define CLSTREAM_BINARY_H
@@ -34,7 +35,7 @@ typedef enum cls_binary_op {
     CLS_BINARY_MIN = 5,
     /** The greater of a and b; otherwise like CLS_BINARY_MIN. */
     CLS_BINARY_MAX = 6,
-    /** a to the power b. f32 and f64. 16 ULP. Special cases as in C's pow(). */
+    /** a to the power b. Floating-point types. 16 ULP. Special cases as in C's pow(). */
     CLS_BINARY_POW = 7,
     /**
      * a == b. Comparisons give 1 for true, else 0. All types. With a NaN only CLS_BINARY_NE is

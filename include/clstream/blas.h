@@ -30,15 +30,17 @@
  * element of output, or nothing to change, submits nothing; one whose factors leave nothing to
  * change still returns the stream's error.
  *
- * Accuracy. Sums are accumulated in the type of the views, in an order that depends on the device and
- * the shape. An element of a product with inner length k has an error of at most about k u times the
- * sum of |a b|, where u is 2^-24 or 2^-53. On one device the same call on the same bytes always gives
- * the same bits. Matrix units multiply numbers of 11 significant bits. CLS_GEMM_F32 splits each input
- * into two of them, x = big + small, and adds big big, big small and small big, in sums of 32 terms
- * that are then added in f32 (after Ootomo and Yokota, "Recovering single precision accuracy from
- * Tensor Cores", 2022): the error is below that bound. The units take parts
- * of inputs below 2^-126 for 0, which adds at most 2^-126 (|a| + |b|) a term. Infinities and NaN are those of
- * sums in f32. CLS_GEMM_TF32 rounds the inputs: at most 2^-10 times the sum of |a b|.
+ * Accuracy. Sums are accumulated in the type of the views, those of f16 and bf16 in f32, in an order
+ * that depends on the device and the shape. An element of a product with inner length k has an error of
+ * at most about k u times the sum of |a b|, where u is 2^-24 or 2^-53, and of f16 and bf16 2^-22, since
+ * matrix units cut sums off; an output of f16 or bf16 is rounded once more, by at most half a unit in
+ * its last place. On one device the same call on the same bytes always gives the same bits. Matrix
+ * units multiply numbers of 11 significant bits. CLS_GEMM_F32 splits each input into two of them, x =
+ * big + small, and adds big big, big small and small big, in sums of 32 terms that are then added in
+ * f32 (after Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores", 2022): the
+ * error is below that bound. The units take parts of inputs below 2^-126 for 0, which adds at most
+ * 2^-126 (|a| + |b|) a term. Infinities and NaN are those of sums in f32. CLS_GEMM_TF32 rounds the
+ * inputs: at most 2^-10 times the sum of |a b|.
  *
  * Statuses common to all:
  * @retval CLS_ERROR_UNSUPPORTED   a call of vectors alone in a build without CLBlast, or the device has no f64

@@ -23,7 +23,8 @@ typedef enum cls_reduce_op {
      * compensated summation. The error is at most 1 ULP of the exact sum plus n^2 u^2 times the sum
      * of |x|, where u is 2^-24 or 2^-53. (Naive summation has n u in place of n^2 u^2; so has this
      * one if an element is the largest finite number or its negative.) A partial sum beyond the
-     * range is infinite.
+     * range is infinite. f16 and bf16: the same type, summed as f32 and rounded once, at the end: the
+     * error of that sum plus 1 ULP of f16 or bf16. Partial sums have the range of f32.
      */
     CLS_REDUCE_SUM = 1,
     /** The least element; NaN if there is one. */
@@ -32,7 +33,8 @@ typedef enum cls_reduce_op {
     CLS_REDUCE_MAX = 3,
     /**
      * The sum divided by the count; NaN for zero elements. Integers: in f64, which the device must
-     * support. f32 and f64: the same type, with the error of the sum plus 3 ULP.
+     * support. Floating-point types: the same type, with the error of the sum, divided by the count, plus
+     * 3 ULP. f16 and bf16: the sum of f32 is divided, so that one beyond the range of f16 does no harm.
      */
     CLS_REDUCE_MEAN = 4,
     /**
@@ -65,7 +67,8 @@ CLS_API cls_status cls_reduce_async(cls_reduce_op op, cls_array in, cls_array ou
 /**
  * The sum of a[i] b[i]. Result types and summation as in CLS_REDUCE_SUM. f32 and f64: the error is
  * at most 2 ULP of the result plus n u (f32: u = 2^-24) times the sum of |a b|. On devices whose
- * fma() rounds once it is as small as that of the sum. For vectors with a step see cls_blas_dot
+ * fma() rounds once it is as small as that of the sum. f16 and bf16: products and sums are those of
+ * f32, whose error has 1 ULP of f16 or bf16 added. For vectors with a step see cls_blas_dot
  * (blas.h).
  */
 CLS_API cls_status cls_dot(cls_array a, cls_array b, void *result, cls_stream stream);

@@ -4,11 +4,14 @@
  * Functions of one array, with and without a parameter. Typed names (cls_relu_f32 ...) are in
  * typed.h; common rules are in cast.h.
  *
- * Input and output have the same type. Every operation takes f32 and f64. Operations marked "all
- * types" take the integers too, with arithmetic modulo 2 to the power of the width. NaN gives NaN
+ * Input and output have the same type. Every operation takes f32, f64, f16 and bf16. Operations marked
+ * "all types" take the integers too, with arithmetic modulo 2 to the power of the width. NaN gives NaN
  * unless stated otherwise. Error bounds are in units in the last place (ULP) of the correctly
  * rounded result, for f32; f64 has the same bounds or better. "Exact" means correctly rounded: the
  * same bits on every device.
+ *
+ * f16 and bf16 are calculated in f32, and that result is rounded once more: the error is at most 1 ULP of f16
+ * or bf16 where f32 has a bound, and an exact result of f32 becomes the same bits on every device.
  */
 #ifndef CLSTREAM_UNARY_H
 #define CLSTREAM_UNARY_H
@@ -63,8 +66,8 @@ typedef enum cls_unary_op {
      */
     CLS_UNARY_GELU = 17,
     /**
-     * x normcdf(x), the exact form. 22 + 2 x^2 ULP where erfc(-x / sqrt 2) is a normal number (f32:
-     * x above -12.9; f64: above -37.5). Below that the error is at most |x| times the smallest
+     * x normcdf(x), the exact form. 22 + 2 x^2 ULP where erfc(-x / sqrt 2) is a normal number (f32 and
+     * bf16: x above -12.9; f64: above -37.5). Below that the error is at most |x| times the smallest
      * normal number. -infinity gives -0.
      */
     CLS_UNARY_GELU_ERF = 18,
@@ -85,7 +88,8 @@ CLS_API cls_status cls_unary_async(cls_unary_op op, cls_array in, cls_array out,
 
 /**
  * Operations with a parameter p. It is first converted to the arrays' type, as in cls_cast:
- * truncated and saturated for integers. The typed names take it in the arrays' type.
+ * truncated and saturated for integers. The typed names take it in the arrays' type, for f16 and bf16 the
+ * bits of an element.
  */
 typedef enum cls_unary_param_op {
     /** x if x > 0, else p (e^x - 1), computed by expm1. 5 ULP. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file where.h
- * Selection by a condition. The 18 typed names (cls_where_u8_f32 ...) are in typed.h; common rules
+ * Selection by a condition. The 24 typed names (cls_where_u8_f32 ...) are in typed.h; common rules
  * are in cast.h.
  */
 #ifndef CLSTREAM_WHERE_H
