@@ -130,7 +130,7 @@ unlisted_functions() {
     below=$(files_of stream memory command check api | grep '\.h$' | code_of |
         sed -n 's/^[^:]*:[0-9]*: [a-z][^(]*[ *]\([a-z_0-9]*\)(.*/\1/p' | sort -u)
     for room in coordinator batch graph pipeline; do
-        { echo "$below"; echo ===; grep -oE '[a-z_0-9]+' "$srcdir/lib/$room/internals.h"; echo ===
+        { echo "$below"; echo '==='; grep -oE '[a-z_0-9]+' "$srcdir/lib/$room/internals.h"; echo '==='
             files_of $room | grep -v '/internals\.h$' | code_of | grep -v '# *include' | cut -d: -f3- |
                 grep -oE '[a-zA-Z_][a-zA-Z_0-9]*' | sort -u; } |
             awk -v room=$room '
