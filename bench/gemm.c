@@ -304,10 +304,11 @@ int main(int argc, char **argv) {
     bench_section("matrix products");
     if (rig_is_cpu(&rig))
         find_openblas(&gemm);
+    const size_t most = bench_options()->quick ? 512 : gemm.sgemm && gemm.dgemm ? 4096 : 1024;
     gemm.stream = rig_stream(&rig, CLS_ORDER_AUTO);
     gemm.queue = rig_queue(&rig, false);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (!rig_is_cpu(&rig) || sizes[i] <= (bench_options()->quick ? 512 : 4096))
+        if (!rig_is_cpu(&rig) || sizes[i] <= most)
             bout(&rig, &gemm, sizes[i]);
     CLS(cls_stream_destroy(gemm.stream));
     CL(clReleaseCommandQueue(gemm.queue));

@@ -28,7 +28,7 @@
 //@target sm_90a
 #include "epilogue.cl"
 
-/* Rounds as pack_half does, in one instruction. */
+/* Rounds as pack_half does, in one instruction; NaN becomes 0x7fff. */
 static ushort half_of(float x) {
     ushort bits;
     asm("cvt.rn.f16.f32 %0,%1;" : "=h"(bits) : "f"(x));

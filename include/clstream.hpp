@@ -662,7 +662,7 @@ class half {
     /* `size` is that of a float. 112 is the difference of the exponents' biases. */
     static std::uint32_t magnitude(std::uint32_t size) {
         if (size > 0x7f800000)
-            return 0x7e00 | (size >> 13 & 0x1ff);
+            return 0x7e00;
         if (size >= 143U << 23) /* 65536 */
             return 0x7c00;
         if (size >= 113U << 23)

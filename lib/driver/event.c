@@ -35,9 +35,9 @@ bool event_await_end(const struct device *device, cl_event event) {
 bool event_wait_inside(const struct device *device, cl_event event) {
     if (!driver_begin(device))
         return false;
-    clWaitForEvents(1, &event);
+    const cl_int code = clWaitForEvents(1, &event);
     driver_end(device);
-    return true;
+    return code == CL_SUCCESS || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
 
 cl_int event_confirm(const struct device *device, cl_event event, cl_int state) {

@@ -19,7 +19,8 @@ cl_int event_verdict(const struct device *device, cl_uint count, const cl_event 
 /* Waits for the end of an event whose state the driver does not tell. False: it does not tell that either. */
 bool event_await_end(const struct device *device, cl_event event);
 
-/* A host thread's wait in the driver until the command has ended. False, and no wait, once the process exits. */
+/* A host thread's wait in the driver until the command has ended. False: it has not waited, since the driver refused or the
+ * process exits. */
 bool event_wait_inside(const struct device *device, cl_event event);
 
 /* Corrects a state: on drivers whose CL_COMPLETE cannot be trusted, returns event_verdict for it. */

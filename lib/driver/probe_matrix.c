@@ -2,7 +2,8 @@
 /*
  * Whether products by the matrix units of a device (cl/tiles.cl) are right. There are more tiles than multiprocessors,
  * because an order that the copies and the units lack does not show in the first tile of each; and the sizes are multiples
- * of nothing. Floats are packed, and b is transposed; inputs of 16 bits are read in their place, each in another order.
+ * of nothing. Floats are packed, and b is transposed; inputs of 16 bits are read in their place, each in another order; that the other
+ * orders are right too is for tests.
  */
 #include <math.h>
 #include <stdlib.h>

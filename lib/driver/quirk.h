@@ -58,7 +58,7 @@ enum quirk {
     /* A launch of a kernel with more __local memory than the device has ends the process: it is refused. */
     QUIRK_LOCAL_MEMORY_ABORTS = 1u << 16,
     /* The thread that waits in the driver takes part in the work, and needs no other to be woken: a host thread waits
-     * there where nothing else can end its wait. */
+     * there if its wait has no deadline, and its stream neither failed nor waits for a flush. */
     QUIRK_WAITER_COMPUTES = 1u << 17
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Polling for completion, and waiting for it. A host wait polls the event of its position, spinning at first, then with
- * sleeps in between, which the driver's callback may cut short. It never calls the driver's blocking wait, which some drivers
- * never leave after a failure.
+ * sleeps in between, which the driver's callback may cut short. It does not call the driver's blocking wait, which some drivers
+ * never leave after a failure, but for QUIRK_WAITER_COMPUTES.
  */
 #include <sched.h>
 
@@ -205,18 +205,21 @@ static void sleep_for_turn(struct stream *stream, const struct host_wait *wait, 
     fifo_sleep(stream, clock_now_ns() + next_sleep(wait, queued));
 }
 
-/* Whether the wait is over with the event, and is shorter in the driver. */
+/* Under the lock: whether the wait may be in the driver. Not where the library gives work up that the driver does not begin. */
 static bool is_for_driver(const struct stream *stream, const struct host_wait *wait) {
-    return (stream->context->device->quirks & QUIRK_WAITER_COMPUTES) &&
-           wait->deadline == WAIT_FOREVER && !spin_wait_is_endless(stream);
+    const struct context *context = stream->context;
+    return (context->device->quirks & QUIRK_WAITER_COMPUTES) && wait->deadline == WAIT_FOREVER &&
+           !spin_wait_is_endless(stream) && !stream_poison(stream) && !stream->unflushed_from &&
+           !atomic_load(&context->gave_up);
 }
 
-/* Spins at first, later sleeps; CLS_WAIT_SPIN and CLS_WAIT_YIELD never sleep. */
-static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait) {
+/* In the driver, or spins at first and later sleeps; CLS_WAIT_SPIN and CLS_WAIT_YIELD never sleep. */
+static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait,
+                           bool in_driver) {
     const struct device *device = stream->context->device;
     bool always = spin_wait_is_endless(stream);
     cl_int state = CL_QUEUED;
-    if (is_for_driver(stream, wait) && event_wait_inside(device, event))
+    if (in_driver && event_wait_inside(device, event))
         return;
     if (always || !wait->spun)
         state = spin(stream, event, wait->deadline);
@@ -251,12 +254,13 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
         event = covering_event(stream, wait->position);
     if (!done && !event && (!queued || wait->turn_spun))
         sleep_for_turn(stream, wait, queued);
+    const bool in_driver = event && is_for_driver(stream, wait);
     pthread_mutex_unlock(&stream->lock);
     if (!event)
         return done;
     if (streams_unflushed())
         engine_kick();
-    wait_for_event(stream, event->event, wait);
+    wait_for_event(stream, event->event, wait, in_driver);
     event_ref_drop(event);
     return false;
 }

@@ -152,6 +152,7 @@ static void test_ends() {
     EXPECT(cls::half(0x1.ff8p-15F).bits() == 0x3ff && cls::half(0x1.ffcp-15F).bits() == 0x400);
     EXPECT(cls::half(1.0F).bits() == 0x3c00 && cls::half(0x1.002p0F).bits() == 0x3c00);
     EXPECT(cls::half(0x1.006p0F).bits() == 0x3c02 && cls::half().bits() == 0);
+    EXPECT(cls::half(nan).bits() == 0x7e00);
     EXPECT(is_quiet_nan(cls::half(nan)) && is_quiet_nan(cls::bfloat16(nan)));
     EXPECT(cls::bfloat16(0x1.fffffep127F).bits() == 0x7f80 &&
            cls::bfloat16(infinity).bits() == 0x7f80);

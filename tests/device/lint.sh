@@ -61,6 +61,8 @@ programs() {
         products("blocks.cl", 1, " -DSIDE=8 -DBLOCKS=1"); products("blocks.cl", 1, " -DSIDE=16 -DBLOCKS=2")
         products("scale.cl", 1, "")
         product("tiles.cl", "float", "float", 1, " -DPRODUCTS=3"); product("tiles.cl", "float", "float", 1, " -DPRODUCTS=1")
+        product("tiles.cl", "half", "half", 1, " -DPRODUCTS=1 -DA_ORDER=0 -DB_ORDER=1")
+        product("tiles.cl", "bfloat16", "float", 1, " -DPRODUCTS=1 -DA_ORDER=1 -DB_ORDER=0")
         product("tiles.cl", "half", "half", 1, " -DPRODUCTS=1"); product("tiles.cl", "bfloat16", "float", 1, " -DPRODUCTS=1")
         print "product.cl -DTYPE=float"; print "product.cl -DTYPE=double -DDOUBLES"
     }
