@@ -52,7 +52,8 @@ static bool shares_in_chains(const struct device *device) {
 
 void caps_choose(const struct device *device, struct caps *caps) {
     bool separate = !device->info.unified_memory && device->info.type != CLS_DEVICE_CPU;
-    caps->prefer_in_order = in_order_is_better(caps);
+    caps->prefer_in_order =
+        in_order_is_better(caps) || (device->quirks & QUIRK_WAITER_COMPUTES) != 0;
     caps->flushes = must_flush(caps);
     caps->event_less =
         caps->prefer_in_order && caps->event_cost_ratio > CAPS_DEAR && may_share_events(device);

@@ -198,7 +198,8 @@ static const struct quirk_row rows[] = {
      .text =
          {"waiting_thread_computes",
           "A thread in clWaitForEvents takes part in the work, and any other kind of wait takes "
-          "longer; the library waits so on this driver, where the wait has no time limit."}},
+          "longer; the library waits so on this driver for streams on in-order queues, which are "
+          "the default there, where the wait has no time limit."}},
     {.bit = QUIRK_STATUS_LIES,
      .platform = INTEL,
      .type = CLS_DEVICE_CPU,

@@ -58,7 +58,8 @@ enum quirk {
     /* A launch of a kernel with more __local memory than the device has ends the process: it is refused. */
     QUIRK_LOCAL_MEMORY_ABORTS = 1u << 16,
     /* The thread that waits in the driver takes part in the work, and needs no other to be woken: a host thread waits
-     * there if its wait has no deadline, and its stream neither failed nor waits for a flush. */
+     * there if its wait has no deadline, and its stream neither failed nor waits for a flush. Of an out-of-order queue's
+     * work it does not take part: streams are in-order unless told otherwise. */
     QUIRK_WAITER_COMPUTES = 1u << 17
 };
 

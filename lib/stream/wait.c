@@ -208,7 +208,8 @@ static void sleep_for_turn(struct stream *stream, const struct host_wait *wait, 
 /* Under the lock: whether the wait may be in the driver. Not where the library gives work up that the driver does not begin. */
 static bool is_for_driver(const struct stream *stream, const struct host_wait *wait) {
     const struct context *context = stream->context;
-    return (context->device->quirks & QUIRK_WAITER_COMPUTES) && wait->deadline == WAIT_FOREVER &&
+    return (context->device->quirks & QUIRK_WAITER_COMPUTES) &&
+           !stream->queue->traits.out_of_order && wait->deadline == WAIT_FOREVER &&
            !spin_wait_is_endless(stream) && !stream_poison(stream) && !stream->unflushed_from &&
            !atomic_load(&context->gave_up);
 }
