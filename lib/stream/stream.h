@@ -194,7 +194,7 @@ void stream_drop_waits(struct stream *stream);
 /* Questions by others, which take the lock: the answer may have changed since. */
 uint64_t stream_newest(struct stream *stream);      /* the last command's position; 0: none */
 uint64_t stream_outstanding(struct stream *stream); /* commands that have not retired */
-/* The capture that records what is submitted, only to be compared; NULL: none. */
+/* The capture that records submissions, for comparison only; NULL: none. */
 const void *stream_captured_by(struct stream *stream);
 /* The queue that the next command goes to. */
 struct queue *stream_queue(struct stream *stream);

@@ -17,17 +17,9 @@
 #include <span>
 #endif
 
+#include "expect.h"
+
 using namespace std::chrono_literals;
-
-static int failures;
-
-#define EXPECT(condition)                                                     \
-    do                                                                        \
-        if (!(condition)) {                                                   \
-            std::printf("line %d does not hold: %s\n", __LINE__, #condition); \
-            failures++;                                                       \
-        }                                                                     \
-    while (0)
 
 /* What `call` throws. */
 template <class F> static cls_status thrown_by(F call) {

@@ -12,15 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-static int failures;
-
-#define EXPECT(condition)                                                     \
-    do                                                                        \
-        if (!(condition)) {                                                   \
-            std::printf("line %d does not hold: %s\n", __LINE__, #condition); \
-            failures++;                                                       \
-        }                                                                     \
-    while (0)
+#include "expect.h"
 
 template <class T>
 constexpr bool storage_only =

@@ -6,15 +6,7 @@
 #include <unistd.h>
 #include <vector>
 
-static int failures;
-
-#define EXPECT(condition)                                                     \
-    do                                                                        \
-        if (!(condition)) {                                                   \
-            std::printf("line %d does not hold: %s\n", __LINE__, #condition); \
-            failures++;                                                       \
-        }                                                                     \
-    while (0)
+#include "expect.h"
 
 /* One memory in two contexts, and by way of a descriptor. */
 static void test_shared_memory() {
