@@ -89,12 +89,6 @@
  * a fused chain must not overlap where those that were captured did not: the results would be undefined. Nodes keep
  * their numbers; fused ones can be neither changed nor left out.
  *
- * With `fuse`, small products of CLBlast (cls_gemm_async, one matrix each) become launches of a kernel of the library's
- * own, since a call of CLBlast costs the host more than they cost the device. Small are those with m x n of at most 65536
- * and k of at most 160; on CPU devices all products are launches anyhow. Each stays a node, which can be rebound and left out. The kernel
- * adds in the order of k. On the drivers where it was compared, results were those of CLBlast's kernels bit for bit;
- * where CLBlast's build for a device adds in another order, the last bits may differ.
- *
  * Every function may be called from any thread. Launches can return the statuses of submissions (stream.h).
  */
 #ifndef CLSTREAM_GRAPH_H
@@ -198,7 +192,7 @@ CLS_API cls_status cls_graph_destroy(cls_graph graph);
 typedef struct cls_graph_config {
     size_t size;      /**< sizeof(cls_graph_config) */
     unsigned streams; /**< branches that may run side by side, at most 16; 0: 8 */
-    int fuse;         /**< nonzero: chains and small products become kernels, see above */
+    int fuse;         /**< nonzero: chains become kernels, see above */
     int background; /**< nonzero: a thread of the library gives launches to the driver, see above */
     int reserved;   /**< 0; later releases may give it a meaning */
 } cls_graph_config;
@@ -304,11 +298,10 @@ typedef struct cls_graph_statistics {
     uint64_t
         arena_least_bytes; /**< most of it in use at once, by one node after the other: the lower limit of
                                      `arena_bytes` */
-    uint64_t product_kernels; /**< small products that are launches (cls_graph_config.fuse) */
 } cls_graph_statistics;
 
 #define CLS_GRAPH_STATISTICS_INIT \
-    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Gets the statistics of an executable graph. */
 CLS_API cls_status cls_graph_get_statistics(cls_graph_exec exec, cls_graph_statistics *statistics);

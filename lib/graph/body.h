@@ -65,7 +65,6 @@ struct graph_body {
     unsigned n_hosts, hosts_room;
     unsigned *records; /* the nodes that record events */
     unsigned n_records, records_room;
-    unsigned n_products;  /* nodes that were captured as calls of CLBlast and are launches */
     struct buffer *arena; /* retained: of private buffers; NULL: none */
     size_t arena_bytes;   /* of all of them */
     size_t arena_least;   /* most bytes of them alive at once, one node at a time */

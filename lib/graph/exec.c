@@ -179,7 +179,8 @@ static unsigned holds_of(const struct graph_exec *exec, const struct command *co
         !command->type->enqueue || (is_record && !exec->context->caps->marker_times_sane);
     return (is_record ? HOLDS_RECORD : 0) | (for_worker ? HOLDS_WORKER_NODE : 0) |
            (command->type->when_failed ? HOLDS_CALLBACK : 0) |
-           (command->type->user_code ? HOLDS_USER_CODE : 0);
+           (command->type->user_code ? HOLDS_USER_CODE : 0) |
+           (command->type->capture == CAPTURE_LIBRARY ? HOLDS_LIBRARY_CALL : 0);
 }
 
 cls_status exec_parts_make(struct command_graph *captured, bool fuse, unsigned lanes,
@@ -200,7 +201,6 @@ cls_status exec_parts_make(struct command_graph *captured, bool fuse, unsigned l
     }
     object_retain(&captured->object);
     parts.body->captured = captured;
-    parts.body->n_products = parts.fusion.n_products;
     *out = parts;
     out->body->plan = &out->plan;
     return CLS_SUCCESS;
@@ -220,9 +220,6 @@ static void take_parts(struct graph_exec *exec, const struct exec_parts *parts) 
     exec->body->plan = &exec->plan;
     for (unsigned i = 0; i < exec->plan.n_nodes; i++)
         exec->holds |= holds_of(exec, &exec->body->nodes[i].node->command);
-    for (unsigned i = 0; i < parts->body->captured->n_nodes; i++)
-        if (node_is_library_call(&parts->body->captured->nodes[i]))
-            exec->holds |= HOLDS_LIBRARY_CALL;
 }
 
 static cls_status make(struct command_graph *graph, const cls_graph_config *config,
@@ -299,7 +296,6 @@ cls_status cls_graph_get_statistics(cls_graph_exec handle, cls_graph_statistics 
     pthread_mutex_lock(&exec->launching);
     now.arena_bytes = exec->body->arena_bytes;
     now.arena_least_bytes = exec->body->arena_least;
-    now.product_kernels = exec->body->n_products;
     now.launches = exec->launches;
     pthread_mutex_unlock(&exec->launching);
     SIZED_OUT(cls_graph_statistics, statistics, &now);

@@ -33,9 +33,8 @@ struct launch_place {
 
 /* What nodes of an executable graph are. */
 enum exec_holds {
-    HOLDS_WORKER_NODE = 1, /* a command that a worker runs */
-    HOLDS_LIBRARY_CALL =
-        2, /* one for in-order queues only; also of the captured graph: it may be there after an update */
+    HOLDS_WORKER_NODE = 1,  /* a command that a worker runs */
+    HOLDS_LIBRARY_CALL = 2, /* one for in-order queues only */
     HOLDS_CALLBACK = 4,
     HOLDS_USER_CODE = 8, /* callbacks included */
     HOLDS_RECORD = 16    /* of a timed event */

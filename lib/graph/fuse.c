@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "graph/products.h"
 #include "graph/record.h"
 
 enum { LONGEST = 64 }; /* steps of a chain: what one kernel of a batch takes */
@@ -16,7 +15,7 @@ struct fuser {
     unsigned *next;           /* and the last one of them; 0: none */
     struct graph_node *nodes; /* of the fused graph */
     bool *fused;              /* of each node: it is one of a chain */
-    unsigned n_fused, n_kernels, n_products;
+    unsigned n_fused, n_kernels;
 };
 
 /* Nodes in a row. */
@@ -203,15 +202,9 @@ static cls_status fuse_all(struct fuser *fuser) {
 /* --- the fused graph --- */
 
 static cls_status make_node(struct fuser *fuser, unsigned i) {
-    const struct command_graph *graph = fuser->graph;
-    const struct graph_node *from = &graph->nodes[i];
+    const struct graph_node *from = &fuser->graph->nodes[i];
     struct graph_node *to = &fuser->nodes[i];
-    if (fuser->fused[i])
-        return node_set_deps(to, from->deps, from->n_deps);
-    if (!node_is_small_product(from))
-        return node_copy(to, from);
-    fuser->n_products++;
-    return product_node_make(to, from, graph, &fuser->recorder);
+    return fuser->fused[i] ? node_set_deps(to, from->deps, from->n_deps) : node_copy(to, from);
 }
 
 static cls_status make_rest(struct fuser *fuser) {
@@ -221,18 +214,10 @@ static cls_status make_rest(struct fuser *fuser) {
     return status;
 }
 
-static bool has_products(const struct command_graph *graph) {
-    bool has = false;
-    for (unsigned i = 0; i < graph->n_nodes && !has; i++)
-        has = node_is_small_product(&graph->nodes[i]);
-    return has;
-}
-
 static cls_status number(const struct fuser *fuser, struct graph_fusion *fusion) {
     const struct command_graph *graph = fuser->graph;
     unsigned planned = 0;
-    *fusion = (struct graph_fusion){
-        .n_fused = fuser->n_fused, .n_kernels = fuser->n_kernels, .n_products = fuser->n_products};
+    *fusion = (struct graph_fusion){.n_fused = fuser->n_fused, .n_kernels = fuser->n_kernels};
     fusion->places = malloc((graph->n_nodes + 1) * sizeof *fusion->places);
     if (!fusion->places)
         return error_no_memory("to fuse a graph");
@@ -271,7 +256,7 @@ static cls_status run(struct fuser *fuser, struct graph_fusion *fusion,
     if (!fuser->successors || !fuser->next || !fuser->nodes || !fuser->fused)
         return error_no_memory("to fuse a graph");
     cls_status status = fuse_all(fuser);
-    if (status || (!fuser->n_kernels && !has_products(fuser->graph)))
+    if (status || !fuser->n_kernels)
         return status;
     return finish(fuser, fusion, out);
 }

@@ -2,8 +2,7 @@
 /*
  * Fusion: a chain of element-wise operations, each right behind the one before it and with nothing else between, becomes
  * one kernel, which a batch generates (batch/chain.h). The graph that an executable one is made of then has that launch in
- * the place of the chain's last node, and empty nodes in the places of the others. Small matrix products become
- * launches in their own places (products.h).
+ * the place of the chain's last node, and empty nodes in the places of the others.
  */
 #ifndef CLSTREAM_GRAPH_FUSE_H
 #define CLSTREAM_GRAPH_FUSE_H
@@ -20,7 +19,6 @@ struct graph_fusion {
         places; /* of each node by its number: in the plan, or FUSED_NODE; NULL: nothing is fused */
     unsigned n_nodes;
     unsigned n_fused, n_kernels;
-    unsigned n_products; /* small ones, which are launches */
 };
 
 /* Makes the fused graph; NULL where it would be the same. On failure there is neither a graph nor a fusion. */

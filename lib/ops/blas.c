@@ -201,7 +201,7 @@ static cls_status take_temporary(struct blas_work *work) {
     return CLS_SUCCESS;
 }
 
-const struct foreign_library blas_library = {blas_enqueue, blas_is_compiled, blas_memory};
+static const struct foreign_library blas_library = {blas_enqueue, blas_is_compiled, blas_memory};
 
 cls_status blas_submit(struct blas_work *work) {
     const enum blas_routine routine = work->call.routine;

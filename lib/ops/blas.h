@@ -87,16 +87,4 @@ cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, doubl
 
 cls_status blas_end(struct blas_work *work, cls_status status, bool blocking);
 
-/* CLBlast, as the library of the commands that blas_submit submits. */
-extern const struct foreign_library blas_library;
-
-/* Whether the call of a library, with these arguments, is a product that a launch of blas_product_kept does in less
- * time where its arguments are set already. */
-bool blas_product_is_small(const struct foreign_library *library, const void *arguments);
-
-/* Submits such a product as one launch. `arguments` are those of the call, but for the memory: the buffers a, b and c,
- * which the caller keeps. */
-cls_status blas_product_kept(const void *arguments, struct buffer *const buffers[3],
-                             cls_stream stream);
-
 #endif

@@ -64,7 +64,6 @@ programs() {
         product("tiles.cl", "half", "half", 1, " -DPRODUCTS=1 -DA_ORDER=0 -DB_ORDER=1")
         product("tiles.cl", "bfloat16", "float", 1, " -DPRODUCTS=1 -DA_ORDER=1 -DB_ORDER=0")
         product("tiles.cl", "half", "half", 1, " -DPRODUCTS=1"); product("tiles.cl", "bfloat16", "float", 1, " -DPRODUCTS=1")
-        print "product.cl -DTYPE=float"; print "product.cl -DTYPE=double -DDOUBLES"
     }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[8] == "FLOAT" }
     /^OP\(/ {
@@ -104,7 +103,6 @@ check "blocks.cl compiles without warnings" "$(lint blocks.cl)"
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
 check "panels.cl compiles without warnings" "$(lint panels.cl)"
-check "product.cl compiles without warnings" "$(lint product.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
 check "tiles.cl compiles without warnings" "$(lint tiles.cl)"

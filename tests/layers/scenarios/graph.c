@@ -216,7 +216,7 @@ static void expect_product(struct run *run, const struct world *world) {
     expect(run, out[0] == 4 * SIDE && out[1] == 4 * SIDE, "the product");
 }
 
-/* A small product, which is a launch of the library's own kernel. */
+/* A product, instantiated and updated likewise. */
 void graph_product(struct run *run) {
     if (!cls_blas_available())
         run->nothing = "this library was built without CLBlast";
