@@ -1,74 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Captures in a context with CUDA's legacy default stream: they take no part in its order, and launches do. A gate, a host
- * function that is held, keeps a stream's work from ending.
- */
-#include "../support/rig.h"
+/* Captures in a context with CUDA's legacy default stream: they take no part in its order, and launches do. */
+#include "legacy_world.h"
 
 #include <clstream/graph.h>
-
-enum { CELLS = 16 };
-
-static struct world {
-    cls_stream first; /* the default stream */
-    cls_stream a, b;  /* blocking ones */
-    cls_stream apart; /* a non-blocking one */
-    cls_buffer cells;
-    struct gate gate;
-} w;
-
-static cls_stream stream_with(int non_blocking) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    cls_stream stream = NULL;
-    config.non_blocking = non_blocking;
-    OK(cls_stream_create(rig.context, &config, &stream));
-    return stream;
-}
-
-static int group_setup(void **state) {
-    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
-    (void)state;
-    config.legacy_default_stream = 1;
-    return rig_setup_on(&config);
-}
-
-static int setup(void **state) {
-    (void)state;
-    OK(cls_context_default_stream(rig.context, &w.first));
-    w.a = stream_with(0);
-    w.b = stream_with(0);
-    w.apart = stream_with(1);
-    w.cells = rig_cells(CELLS);
-    gate_init(&w.gate);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    gate_destroy(&w.gate);
-    OK(cls_buffer_destroy(w.cells));
-    OK(cls_stream_destroy(w.a));
-    OK(cls_stream_destroy(w.b));
-    OK(cls_stream_destroy(w.apart));
-    return 0;
-}
-
-static void hold(cls_stream stream) {
-    OK(cls_stream_launch_host_async(stream, gate_hold, &w.gate));
-    gate_await(&w.gate);
-}
-
-static cls_status set(cls_stream stream, unsigned i, uint32_t value) {
-    return cls_fill_async(w.cells, i * sizeof value, sizeof value, &value, sizeof value, stream);
-}
-
-/* As often as the engine, which would move on what does not wait, gets to look. */
-static void expect_pending(cls_stream stream) {
-    for (unsigned i = 0; i < 8; i++) {
-        EXPECT(CLS_NOT_READY, cls_stream_query(stream));
-        nap_ms(2);
-    }
-}
 
 static cls_capture_info capture_of(cls_stream stream) {
     cls_capture_info info = CLS_CAPTURE_INFO_INIT;
@@ -253,7 +187,8 @@ static void test_launches_of_graphs_are_commands(void **state) {
     OK(cls_graph_exec_destroy(exec));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(test_##name, legacy_world_begin, legacy_world_end)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -263,5 +198,5 @@ int main(void) {
         TEST(random_captures_of_blocking_streams),
         TEST(launches_of_graphs_are_commands),
     };
-    return cmocka_run_group_tests(tests, group_setup, rig_teardown);
+    return cmocka_run_group_tests(tests, legacy_setup, rig_teardown);
 }

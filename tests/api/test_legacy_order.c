@@ -1,78 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CUDA's legacy default stream: its commands come after all earlier work of the context's blocking streams, and their later
- * work comes after it. A gate, a host function that is held, keeps a stream's work from ending.
+ * work comes after it.
  */
-#include "../support/rig.h"
+#include "legacy_world.h"
 
 #include <string.h>
 
 #include <clstream/mempool.h>
 #include <clstream/pool.h>
 #include <clstream/timeline.h>
-
-enum { CELLS = 16 };
-
-static struct world {
-    cls_stream first; /* the default stream */
-    cls_stream a, b;  /* blocking ones */
-    cls_stream apart; /* a non-blocking one */
-    cls_buffer cells;
-    struct gate gate;
-} w;
-
-static cls_stream stream_with(int non_blocking) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    cls_stream stream = NULL;
-    config.non_blocking = non_blocking;
-    OK(cls_stream_create(rig.context, &config, &stream));
-    return stream;
-}
-
-static int group_setup(void **state) {
-    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
-    (void)state;
-    config.legacy_default_stream = 1;
-    return rig_setup_on(&config);
-}
-
-static int setup(void **state) {
-    (void)state;
-    OK(cls_context_default_stream(rig.context, &w.first));
-    w.a = stream_with(0);
-    w.b = stream_with(0);
-    w.apart = stream_with(1);
-    w.cells = rig_cells(CELLS);
-    gate_init(&w.gate);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    gate_destroy(&w.gate);
-    OK(cls_buffer_destroy(w.cells));
-    OK(cls_stream_destroy(w.a));
-    OK(cls_stream_destroy(w.b));
-    OK(cls_stream_destroy(w.apart));
-    return 0;
-}
-
-static void hold(cls_stream stream) {
-    OK(cls_stream_launch_host_async(stream, gate_hold, &w.gate));
-    gate_await(&w.gate);
-}
-
-static cls_status set(cls_stream stream, unsigned i, uint32_t value) {
-    return cls_fill_async(w.cells, i * sizeof value, sizeof value, &value, sizeof value, stream);
-}
-
-/* As often as the engine, which would move on what does not wait, gets to look. */
-static void expect_pending(cls_stream stream) {
-    for (unsigned i = 0; i < 8; i++) {
-        EXPECT(CLS_NOT_READY, cls_stream_query(stream));
-        nap_ms(2);
-    }
-}
 
 static void expect_event_pending(cls_event event) {
     for (unsigned i = 0; i < 8; i++) {
@@ -470,7 +407,7 @@ static void test_idle_streams_end(void **state) {
     OK(cls_context_destroy(context));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, legacy_world_begin, legacy_world_end)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -497,5 +434,5 @@ int main(void) {
         TEST(test_info_tells_who_takes_part),
         TEST(test_idle_streams_end),
     };
-    return cmocka_run_group_tests(tests, group_setup, rig_teardown);
+    return cmocka_run_group_tests(tests, legacy_setup, rig_teardown);
 }
