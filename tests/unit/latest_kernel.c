@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "wrapped_launch.h"
+
 enum { MOST_WAITS = 16 };
 
 cl_event latest_kernel;
@@ -17,24 +19,11 @@ bool latest_kernel_waits_for(cl_event event) {
     return found;
 }
 
-cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint n_waits, const cl_event *waits,
-                                     cl_event *event);
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint n_waits, const cl_event *waits,
-                                     cl_event *event);
-
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint n_waits, const cl_event *waits,
-                                     cl_event *event) {
-    cl_int code = __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
-                                                n_waits, waits, event);
-    latest_kernel = event ? *event : NULL;
-    n_waited_for = n_waits < MOST_WAITS ? n_waits : MOST_WAITS;
+cl_int launch_instead(const struct wrapped_launch *call) {
+    cl_int code = launch_really(call);
+    latest_kernel = call->event ? *call->event : NULL;
+    n_waited_for = call->n_waits < MOST_WAITS ? call->n_waits : MOST_WAITS;
     if (n_waited_for)
-        memcpy(waited_for, waits, n_waited_for * sizeof *waits);
+        memcpy(waited_for, call->waits, n_waited_for * sizeof *call->waits);
     return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the driver was last given to run. For a test program that is linked with
- * --wrap=clEnqueueNDRangeKernel. */
+ * $(latest_kernel) and --wrap=clEnqueueNDRangeKernel. */
 #ifndef CLSTREAM_TESTS_LATEST_KERNEL_H
 #define CLSTREAM_TESTS_LATEST_KERNEL_H
 

@@ -4,6 +4,7 @@
 #include "../support/test.h"
 
 #include "silent_driver.h"
+#include "wrapped_launch.h"
 
 enum { OTHERS = 32, TRIES = 8 };
 
@@ -11,25 +12,13 @@ enum { OTHERS = 32, TRIES = 8 };
 static _Atomic(cl_command_queue) latest;
 static atomic_bool released;
 
-cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint n_waits, const cl_event *waits,
-                                     cl_event *event);
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint n_waits, const cl_event *waits,
-                                     cl_event *event);
 cl_int __real_clReleaseCommandQueue(cl_command_queue queue);
 cl_int __wrap_clReleaseCommandQueue(cl_command_queue queue);
 
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint n_waits, const cl_event *waits,
-                                     cl_event *event) {
-    atomic_store(&latest, queue);
+cl_int launch_instead(const struct wrapped_launch *call) {
+    atomic_store(&latest, call->queue);
     atomic_store(&released, false);
-    return __real_clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, n_waits, waits,
-                                         event);
+    return launch_really(call);
 }
 
 cl_int __wrap_clReleaseCommandQueue(cl_command_queue queue) {

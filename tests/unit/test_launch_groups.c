@@ -13,6 +13,7 @@
 #include "driver/device.h"
 #include "driver/source_kernels.h"
 #include "driver/source_words.h"
+#include "wrapped_launch.h"
 
 /* `count` may be cut; `strided` may not, since it asks for the global size; both add to the cell of their index. */
 static const char source[] =
@@ -34,32 +35,22 @@ static struct {
 static unsigned n_seen, refuse_nth;
 static bool accept_all_locals;
 
-cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint count, const cl_event *waits,
-                                     cl_event *event);
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint count, const cl_event *waits,
-                                     cl_event *event);
-
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint count, const cl_event *waits,
-                                     cl_event *event) {
+cl_int launch_instead(const struct wrapped_launch *call) {
+    struct wrapped_launch passed_on = *call;
     if (n_seen < sizeof seen / sizeof *seen) {
         memset(&seen[n_seen], 0, sizeof *seen);
-        for (cl_uint i = 0; i < dims; i++) {
-            seen[n_seen].global[i] = global[i];
-            seen[n_seen].offset[i] = offset ? offset[i] : 0;
-            seen[n_seen].local[i] = local ? local[i] : 0;
+        for (cl_uint i = 0; i < call->dims; i++) {
+            seen[n_seen].global[i] = call->global[i];
+            seen[n_seen].offset[i] = call->offset ? call->offset[i] : 0;
+            seen[n_seen].local[i] = call->local ? call->local[i] : 0;
         }
-        seen[n_seen].has_local = local != NULL;
+        seen[n_seen].has_local = call->local != NULL;
     }
     if (++n_seen == refuse_nth)
         return CL_OUT_OF_RESOURCES;
-    return __real_clEnqueueNDRangeKernel(queue, kernel, dims, offset, global,
-                                         accept_all_locals ? NULL : local, count, waits, event);
+    if (accept_all_locals)
+        passed_on.local = NULL;
+    return launch_really(&passed_on);
 }
 
 static void watch(void) {

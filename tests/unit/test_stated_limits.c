@@ -10,6 +10,7 @@
 
 #include "driver/device.h"
 #include "driver/quirk.h"
+#include "wrapped_launch.h"
 
 enum { ITEMS = 64, STATED = 32 };
 
@@ -23,14 +24,6 @@ cl_int __real_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
 cl_int __wrap_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
                                        cl_kernel_work_group_info what, size_t size, void *to,
                                        size_t *used);
-cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint count, const cl_event *waits,
-                                     cl_event *event);
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint count, const cl_event *waits,
-                                     cl_event *event);
 
 cl_int __wrap_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
                                        cl_kernel_work_group_info what, size_t size, void *to,
@@ -43,13 +36,8 @@ cl_int __wrap_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
     return code;
 }
 
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint count, const cl_event *waits,
-                                     cl_event *event) {
-    return refusal ? refusal
-                   : __real_clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local,
-                                                   count, waits, event);
+cl_int launch_instead(const struct wrapped_launch *call) {
+    return refusal ? refusal : launch_really(call);
 }
 
 /* --- a kernel that the driver states something of --- */

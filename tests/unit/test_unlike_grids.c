@@ -12,6 +12,7 @@
 #include "driver/device.h"
 #include "driver/quirk.h"
 #include "stream/blocking.h"
+#include "wrapped_launch.h"
 
 enum { AHEAD = 100, ROUNDS = 60000, WIDEST = 64 };
 
@@ -28,22 +29,9 @@ static const char source[] = "#define SLOW(name) \\\n"
 
 static cl_uint last_waits;
 
-cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint count, const cl_event *waits,
-                                     cl_event *event);
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint count, const cl_event *waits,
-                                     cl_event *event);
-
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint count, const cl_event *waits,
-                                     cl_event *event) {
-    last_waits = count;
-    return __real_clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, count, waits,
-                                         event);
+cl_int launch_instead(const struct wrapped_launch *call) {
+    last_waits = call->n_waits;
+    return launch_really(call);
 }
 
 struct side {
