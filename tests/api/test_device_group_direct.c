@@ -27,13 +27,9 @@ static struct team {
 
 static unsigned char in[MOST][BYTES], out[MOST][BYTES];
 
-static bool shares;
-static cls_share_info found;
-
 static int setup_all(void **state) {
-    if (rig_setup(state))
+    if (alike_setup(state))
         return -1;
-    shares = alike_share_memory(&found);
     for (unsigned d = 0; d < MOST; d++)
         team.contexts[d] = alike_context(d);
     return 0;
@@ -46,7 +42,7 @@ static int teardown_all(void **state) {
 }
 
 /* Ordinary buffers then go through memory that the devices reach. */
-static bool have_link(void) { return found.kind == CLS_SHARE_DIRECT_LINK; }
+static bool have_link(void) { return alike_memory.found.kind == CLS_SHARE_DIRECT_LINK; }
 
 static bool is_direct(void) { return team.shared || have_link(); }
 
@@ -80,7 +76,7 @@ static void close_team(void) {
 
 static void on_every_team(void (*body)(void)) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (int shared = 0; shared <= shares; shared++) {
+        for (int shared = 0; shared <= alike_memory.is_shared; shared++) {
             open_team(sizes[i], shared);
             body();
             close_team();
@@ -144,8 +140,7 @@ static void test_copies_arrive(void **state) {
 /* Where one end is shareable, the other one's context reaches both. */
 static void test_one_shareable_end_is_enough(void **state) {
     (void)state;
-    if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared");
+    SKIP_UNLESS_SHARED();
     for (unsigned from = 0; from < 2; from++) {
         open_team(2, false);
         const cls_buffer shared = make(team.contexts[0], true);
@@ -169,8 +164,7 @@ static void test_one_shareable_end_is_enough(void **state) {
 static void test_both_ends_wait(void **state) {
     (void)state;
     const uint32_t one = 1;
-    if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared");
+    SKIP_UNLESS_SHARED();
     for (unsigned late = 0; late < 2; late++) {
         struct gate gate;
         uint32_t got[2];
@@ -206,8 +200,7 @@ static void test_both_ends_wait(void **state) {
 static void test_overlapping_ranges_of_one_memory_are_refused(void **state) {
     (void)state;
     cls_buffer view;
-    if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared");
+    SKIP_UNLESS_SHARED();
     open_team(2, true);
     OK(cls_buffer_open(team.contexts[1], team.buffers[0], &view));
     EXPECT(CLS_ERROR_OVERLAP, cls_device_group_copy_async(team.group, range(1, view, 4),
@@ -447,8 +440,7 @@ static void test_refused_reductions(void **state) {
 static void test_arrays_that_overlap_are_refused(void **state) {
     (void)state;
     cls_buffer view;
-    if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared");
+    SKIP_UNLESS_SHARED();
     open_team(2, true);
     OK(cls_buffer_open(team.contexts[1], team.buffers[0], &view));
     cls_array arrays[2] = {cls_array_of(team.buffers[0], CLS_I32, 64),
@@ -468,8 +460,7 @@ static void test_arrays_of_pools_take_the_direct_way(void **state) {
     const cls_mempool_config config = {.size = sizeof config, .shareable = 1};
     const struct values v = {CLS_REDUCE_SUM, CLS_F32, 1, 999};
     cls_mempool pools[3];
-    if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared");
+    SKIP_UNLESS_SHARED();
     open_team(3, true);
     for (unsigned d = 0; d < 3; d++) {
         OK(cls_buffer_destroy(team.buffers[d]));
@@ -488,8 +479,7 @@ static void test_arrays_of_pools_take_the_direct_way(void **state) {
 static void test_a_plain_array_among_shareable_ones(void **state) {
     (void)state;
     const struct values v = {CLS_REDUCE_SUM, CLS_F32, 1, 999};
-    if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared");
+    SKIP_UNLESS_SHARED();
     open_team(3, true);
     OK(cls_buffer_destroy(team.buffers[1]));
     team.buffers[1] = make(team.contexts[1], false);

@@ -22,19 +22,9 @@ static struct world {
     struct gate gate;
 } w;
 
-static bool shares;
-static cls_share_info found;
-
-static int setup_all(void **state) {
-    if (rig_setup(state))
-        return -1;
-    shares = alike_share_memory(&found);
-    return 0;
-}
-
 static int setup(void **state) {
     (void)state;
-    if (!shares)
+    if (!alike_memory.is_shared)
         return 0;
     w.other = alike_context(1);
     w.here = rig_stream();
@@ -50,7 +40,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
-    if (!shares)
+    if (!alike_memory.is_shared)
         return 0;
     gate_destroy(&w.gate);
     OK(cls_stream_destroy(w.here));
@@ -61,25 +51,13 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* A test of the memory: skipped where there is none. */
-struct body {
-    void (*run)(void **state);
-};
-
-static void run_body(void **state) {
-    const struct body *body = *state;
-    if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared: %s", found.reason);
-    body->run(state);
-}
-
 /* --- cls_context_can_share --- */
 
 static void test_a_pair_of_contexts_is_described(void **state) {
     cls_share_info info = CLS_SHARE_INFO_INIT;
     (void)state;
     OK(cls_context_can_share(rig.context, rig.context, &info));
-    if (shares) {
+    if (alike_memory.is_shared) {
         assert_true(info.gb_per_s > 0 && info.latency_ns > 0);
         assert_string_equal(info.reason, "");
     } else {
@@ -92,10 +70,10 @@ static void test_a_pair_of_contexts_is_described(void **state) {
 static void test_where_memory_cannot_be_shared_the_reason_is_given(void **state) {
     cls_buffer buffer = NULL;
     (void)state;
-    if (shares)
+    if (alike_memory.is_shared)
         SKIP_BECAUSE("this device's memory can be shared");
     EXPECT(CLS_ERROR_UNSUPPORTED, cls_buffer_create_shareable(rig.context, 64, &buffer));
-    assert_non_null(strstr(cls_last_error_detail(), found.reason));
+    assert_non_null(strstr(cls_last_error_detail(), alike_memory.found.reason));
     assert_null(buffer);
 }
 
@@ -469,10 +447,7 @@ static void test_threads_open_at_once(void **state) {
         assert_int_equal(rig_cell(w.near, i), 199);
 }
 
-#define TEST(name)                                                \
-    {                                                             \
-#name, run_body, setup, teardown, &(struct body) { name } \
-    }
+#define TEST(name) SHARED_TEST(name, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -498,5 +473,5 @@ int main(void) {
         TEST(test_a_process_without_descriptors_is_told),
         TEST(test_threads_open_at_once),
     };
-    return cmocka_run_group_tests(tests, setup_all, rig_teardown);
+    return cmocka_run_group_tests(tests, alike_setup, rig_teardown);
 }

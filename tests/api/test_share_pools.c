@@ -23,9 +23,6 @@ static struct world {
     struct gate gate;
 } w;
 
-static bool shares;
-static cls_share_info found;
-
 static cls_mempool shareable_pool(cls_context context) {
     cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
     cls_mempool pool = NULL;
@@ -34,16 +31,9 @@ static cls_mempool shareable_pool(cls_context context) {
     return pool;
 }
 
-static int setup_all(void **state) {
-    if (rig_setup(state))
-        return -1;
-    shares = alike_share_memory(&found);
-    return 0;
-}
-
 static int setup(void **state) {
     (void)state;
-    if (!shares)
+    if (!alike_memory.is_shared)
         return 0;
     w.other = alike_context(1);
     w.here = rig_stream();
@@ -58,7 +48,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
-    if (!shares)
+    if (!alike_memory.is_shared)
         return 0;
     gate_destroy(&w.gate);
     OK(cls_context_synchronize(w.other));
@@ -67,17 +57,6 @@ static int teardown(void **state) {
     OK(cls_stream_destroy(w.there));
     OK(cls_context_destroy(w.other));
     return 0;
-}
-
-struct body {
-    void (*run)(void **state);
-};
-
-static void run_body(void **state) {
-    const struct body *body = *state;
-    if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared: %s", found.reason);
-    body->run(state);
 }
 
 /* --- what is used below --- */
@@ -355,11 +334,11 @@ static void test_without_shared_memory_there_is_no_pool(void **state) {
     cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
     cls_mempool pool = NULL;
     (void)state;
-    if (shares)
+    if (alike_memory.is_shared)
         SKIP_BECAUSE("this device's memory can be shared");
     config.shareable = 1;
     EXPECT(CLS_ERROR_UNSUPPORTED, cls_mempool_create(rig.context, &config, &pool));
-    assert_non_null(strstr(cls_last_error_detail(), found.reason));
+    assert_non_null(strstr(cls_last_error_detail(), alike_memory.found.reason));
     assert_null(pool);
 }
 
@@ -409,7 +388,7 @@ static void test_captured_copies_between_contexts_are_rebound(void **state) {
 static void test_a_block_has_one_descriptor(void **state) {
     enum { N = 100 };
     cls_buffer near[N], far[N];
-    if (found.kind != CLS_SHARE_HOST_MEMORY)
+    if (alike_memory.found.kind != CLS_SHARE_HOST_MEMORY)
         SKIP_BECAUSE("the shareable memory of this device is no memory of the process");
     teardown(state);
     assert_true(rig_await_memory_gone()); /* that of the tests before */
@@ -517,10 +496,7 @@ static void test_threads_open_while_another_frees(void **state) {
     assert_true(race.opened > 0);
 }
 
-#define TEST(name)                                                \
-    {                                                             \
-#name, run_body, setup, teardown, &(struct body) { name } \
-    }
+#define TEST(name) SHARED_TEST(name, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -541,5 +517,5 @@ int main(void) {
         TEST(test_a_block_has_one_descriptor),
         TEST(test_threads_open_while_another_frees),
     };
-    return cmocka_run_group_tests(tests, setup_all, rig_teardown);
+    return cmocka_run_group_tests(tests, alike_setup, rig_teardown);
 }

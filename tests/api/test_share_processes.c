@@ -116,16 +116,6 @@ static struct world {
     uint32_t in[WORDS], out[WORDS];
 } w;
 
-static bool shares;
-static cls_share_info info;
-
-static int setup_all(void **state) {
-    if (rig_setup(state))
-        return -1;
-    shares = alike_share_memory(&info);
-    return 0;
-}
-
 static void start_second(void) {
     char program[4096] = "", option[] = "--second", number[16];
     char *arguments[] = {program, option, number, NULL};
@@ -141,7 +131,7 @@ static void start_second(void) {
 
 static int setup(void **state) {
     (void)state;
-    if (!shares)
+    if (!alike_memory.is_shared)
         return 0;
     for (uint32_t i = 0; i < WORDS; i++)
         w.in[i] = i * 2654435761u;
@@ -163,7 +153,7 @@ static void end_second(int wanted) {
 
 static int teardown(void **state) {
     (void)state;
-    if (!shares)
+    if (!alike_memory.is_shared)
         return 0;
     if (w.second)
         end_second(0);
@@ -191,21 +181,10 @@ static uint32_t import_there(cls_buffer buffer, uint64_t bytes) {
     return ask(IMPORT, 0, 0, bytes, &fd);
 }
 
-/* A test that starts a second process. */
-struct body {
-    void (*run)(void);
-};
-
-static void run_body(void **state) {
-    const struct body *body = *state;
-    if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared");
-    body->run();
-}
-
 /* --- tests --- */
 
-static void test_processes_use_one_memory(void) {
+static void test_processes_use_one_memory(void **state) {
+    (void)state;
     assert_int_equal(import_there(w.buffer, BYTES), 0);
     for (uint32_t i = 0; i < WORDS; i += 333)
         assert_int_equal(ask(READ, i, 0, 0, NULL), w.in[i]);
@@ -216,7 +195,8 @@ static void test_processes_use_one_memory(void) {
     assert_int_equal(ask(READ, 9, 0, 0, NULL), 5);
 }
 
-static void test_an_opened_handle_is_exported_as_well(void) {
+static void test_an_opened_handle_is_exported_as_well(void **state) {
+    (void)state;
     cls_context other;
     cls_buffer opened;
     other = alike_context(1);
@@ -228,9 +208,10 @@ static void test_an_opened_handle_is_exported_as_well(void) {
 }
 
 /* A device's memory has whole units, of 2 MiB for NVIDIA's. */
-static void test_another_length_is_refused(void) {
+static void test_another_length_is_refused(void **state) {
+    (void)state;
     const uint32_t refused = REFUSED - (uint32_t)CLS_ERROR_SIZE_MISMATCH;
-    if (info.kind == CLS_SHARE_HOST_MEMORY) {
+    if (alike_memory.found.kind == CLS_SHARE_HOST_MEMORY) {
         assert_int_equal(import_there(w.buffer, BYTES - 4), refused);
         assert_int_equal(import_there(w.buffer, BYTES + 4), refused);
     }
@@ -238,7 +219,8 @@ static void test_another_length_is_refused(void) {
     assert_int_equal(import_there(w.buffer, BYTES), 0);
 }
 
-static void test_the_importer_may_die(void) {
+static void test_the_importer_may_die(void **state) {
+    (void)state;
     assert_int_equal(import_there(w.buffer, BYTES), 0);
     ask(WRITE, 7, 77, 0, NULL);
     kill(w.second, SIGKILL);
@@ -249,7 +231,8 @@ static void test_the_importer_may_die(void) {
     OK(cls_fill(w.buffer, 0, BYTES, &five, 4, NULL));
 }
 
-static void test_the_exporter_may_die(void) {
+static void test_the_exporter_may_die(void **state) {
+    (void)state;
     cls_buffer imported;
     int fd = -1;
     assert_int_equal(ask(EXPORT, 0, 99, BYTES, &fd), 99);
@@ -264,7 +247,8 @@ static void test_the_exporter_may_die(void) {
     OK(cls_buffer_destroy(imported));
 }
 
-static void test_imports_of_one_memory_are_one(void) {
+static void test_imports_of_one_memory_are_one(void **state) {
+    (void)state;
     cls_buffer imported, again, own;
     int fd = -1, own_fd;
     ask(EXPORT, 0, 99, BYTES, &fd);
@@ -300,7 +284,8 @@ static bool import_at_once(void *arg, unsigned i) {
 }
 
 /* Whose memory no handle of this process names, so that the threads import it anew. */
-static void test_imports_at_once_are_one(void) {
+static void test_imports_at_once_are_one(void **state) {
+    (void)state;
     struct meeting meeting;
     assert_int_equal(pthread_barrier_init(&meeting.barrier, NULL, TEAM), 0);
     for (unsigned k = 0; k < MEETINGS; k++) {
@@ -335,14 +320,16 @@ static void expect_refused_file(size_t bytes, int seals, bool read_only) {
     close(file);
 }
 
-static void test_sealed_files_of_others_are_refused(void) {
+static void test_sealed_files_of_others_are_refused(void **state) {
+    (void)state;
     expect_refused_file(0, 0, false);
     expect_refused_file(BYTES, F_SEAL_WRITE, false);
     expect_refused_file(BYTES, 0, true);
 }
 
 /* A file that somebody can cut short would end a process that uses it. */
-static void test_other_descriptors_are_refused(void) {
+static void test_other_descriptors_are_refused(void **state) {
+    (void)state;
     cls_buffer buffer = NULL;
     int ends[2];
     const int loose = memfd_create("loose", MFD_ALLOW_SEALING);
@@ -361,7 +348,8 @@ static void test_other_descriptors_are_refused(void) {
 }
 
 /* A process that has the descriptor cannot change the size. */
-static void test_an_exported_memory_keeps_its_size(void) {
+static void test_an_exported_memory_keeps_its_size(void **state) {
+    (void)state;
     int fd;
     OK(cls_buffer_export(w.buffer, &fd));
     assert_int_not_equal(ftruncate(fd, 0), 0);
@@ -371,7 +359,8 @@ static void test_an_exported_memory_keeps_its_size(void) {
     assert_int_equal(rig_cell(w.buffer, 1), w.in[1]);
 }
 
-static void test_bad_arguments(void) {
+static void test_bad_arguments(void **state) {
+    (void)state;
     cls_buffer plain;
     int fd = -77;
     OK(cls_buffer_create(rig.context, 64, &plain));
@@ -382,10 +371,7 @@ static void test_bad_arguments(void) {
     OK(cls_buffer_destroy(plain));
 }
 
-#define TEST(name)                                                \
-    {                                                             \
-#name, run_body, setup, teardown, &(struct body) { name } \
-    }
+#define TEST(name) SHARED_TEST(name, setup, teardown)
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
@@ -403,5 +389,5 @@ int main(int argc, char **argv) {
     };
     if (argc == 3 && strcmp(argv[1], "--second") == 0)
         return run_second_process(atoi(argv[2]));
-    return cmocka_run_group_tests(tests, setup_all, rig_teardown);
+    return cmocka_run_group_tests(tests, alike_setup, rig_teardown);
 }

@@ -47,7 +47,7 @@ static void take_weaker(cls_share_info *info, cls_context owner, cls_context oth
         *info = found;
 }
 
-bool alike_share_memory(cls_share_info *info) {
+static bool share_memory(cls_share_info *info) {
     cls_context contexts[MOST_ALIKE];
     const unsigned n = alike_count();
     *info = (cls_share_info){.size = 0};
@@ -59,4 +59,19 @@ bool alike_share_memory(cls_share_info *info) {
     for (unsigned i = 0; i < n; i++)
         OK(cls_context_destroy(contexts[i]));
     return info->kind != CLS_SHARE_NONE;
+}
+
+struct alike_memory alike_memory;
+
+int alike_setup(void **state) {
+    if (rig_setup(state))
+        return -1;
+    alike_memory.is_shared = share_memory(&alike_memory.found);
+    return 0;
+}
+
+void run_shared_test(void **state) {
+    const struct shared_test *test = *state;
+    SKIP_UNLESS_SHARED();
+    test->run(state);
 }
