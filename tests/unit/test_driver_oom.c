@@ -12,62 +12,22 @@
 #include "driver/program.h"
 
 #include "child.h"
+#include "failing_memory.h"
 #include "scratch.h"
-
-enum { NEVER = -1 };
-
-static int countdown = NEVER; /* allocations until the one that fails */
-static bool failed;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-static bool fails_now(void) {
-    if (countdown == NEVER || countdown-- > 0)
-        return false;
-    countdown = NEVER;
-    failed = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(size); }
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return fails_now() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size) {
-    return fails_now() ? NULL : __real_realloc(old, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-    return fails_now() ? NULL : __real_aligned_alloc(alignment, size);
-}
-
-static void fail_after(int allocations) {
-    countdown = allocations;
-    failed = false;
-}
 
 /* Each body fails allocation number `*(int *)arg`, and says whether there was one. */
 enum { REACHED = 0, PAST_THE_LAST = -3 };
 
 static int ended(void) {
-    bool reached = failed;
-    countdown = NEVER;
+    const bool reached = allocations_left < 0;
+    allocations_left = -1;
     return reached ? REACHED : PAST_THE_LAST;
 }
 
 static int list_body(void *arg) {
     struct device *const *devices = NULL;
     size_t count = 77;
-    fail_after(*(int *)arg);
+    allocations_left = *(int *)arg;
     cls_status status = device_list(&devices, &count);
     int result = ended();
     CHECK(status == CLS_SUCCESS || status == CLS_ERROR_OUT_OF_MEMORY);
@@ -81,7 +41,7 @@ static int caps_body(void *arg) {
     const struct caps *caps;
     if (device_find(NULL, &device) != CLS_SUCCESS)
         return NO_DEVICES;
-    fail_after(*(int *)arg);
+    allocations_left = *(int *)arg;
     cls_status status = device_caps(device, &caps);
     int result = ended();
     CHECK(status == CLS_SUCCESS); /* the record is made, if not as full */
@@ -102,7 +62,7 @@ static int get_body_of(const char *text, cls_status wanted, int allocation) {
     cl_context context = clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
     CHECK(code == CL_SUCCESS);
     CHECK(program_cache_create(device, context, &cache) == CLS_SUCCESS);
-    fail_after(allocation);
+    allocations_left = allocation;
     cls_status status = program_cache_get(cache, &spec, &program);
     int result = ended();
     CHECK(status == wanted || status == CLS_ERROR_OUT_OF_MEMORY);
