@@ -188,8 +188,6 @@ static unsigned kernels_named(cls_profile profile, const char *name) {
 
 static void test_ranges_of_fused_nodes(void **state) {
     (void)state;
-    if (!cls_blas_available())
-        SKIP_BECAUSE("this library was built without CLBlast");
     cls_stream stream = rig_stream();
     cls_buffer x = rig_cells(SIDE * SIDE), y = rig_cells(SIDE * SIDE);
     cls_profile_record range[1];

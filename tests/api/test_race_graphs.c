@@ -345,8 +345,6 @@ static void products(bool clean) {
 
 static void test_products(void **state) {
     struct pair pair = {products, false, {"node 0 ('gemm_f32')", "node 1 ('gemm_f32')"}};
-    if (!cls_blas_available())
-        SKIP_BECAUSE("this library was built without CLBlast");
     *state = &pair;
     test_pair(state);
     *state = NULL;
