@@ -3,33 +3,13 @@
 #ifndef CLSTREAM_TESTS_FAILURES_H
 #define CLSTREAM_TESTS_FAILURES_H
 
+#include "../support/outcome.h"
 #include "../support/rig.h"
 
 #include <string.h>
 
 /* A host function that counts its calls. */
 static inline void ignore(void *arg) { ++*(unsigned *)arg; }
-
-/* What a callback was told. */
-struct outcome {
-    sem_t called;
-    unsigned calls;
-    cls_status status;
-    cls_stream stream;
-};
-
-static inline void outcome_init(struct outcome *outcome) {
-    memset(outcome, 0, sizeof *outcome);
-    assert_int_equal(sem_init(&outcome->called, 0, 0), 0);
-}
-
-static inline void keep_outcome(cls_stream stream, cls_status status, void *arg) {
-    struct outcome *outcome = arg;
-    outcome->calls++;
-    outcome->status = status;
-    outcome->stream = stream;
-    sem_post(&outcome->called);
-}
 
 static inline void expect_poison(cls_stream stream, const char *label) {
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_query(stream));

@@ -15,11 +15,9 @@ static cls_buffer cells;
 static cls_event before, start, middle, last, after;
 
 static int begin_on(cls_order order) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     cls_event *const events[] = {&before, &start, &middle, &last, &after};
-    config.order = order;
-    OK(cls_stream_create(rig.context, &config, &stream));
-    OK(cls_stream_create(rig.context, &config, &beside));
+    stream = rig_ordered(order);
+    beside = rig_ordered(order);
     cells = rig_cells(CELLS);
     for (unsigned i = 0; i < 5; i++)
         *events[i] = rig_timed_event();

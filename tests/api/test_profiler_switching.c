@@ -12,13 +12,10 @@ static void test_switching_with_work_in_flight_keeps_order(void **state) {
     cls_order orders[] = {CLS_ORDER_AUTO, CLS_ORDER_IN_ORDER};
     (void)state;
     for (unsigned o = 0; o < 2; o++) {
-        cls_stream_config config = CLS_STREAM_CONFIG_INIT;
         cls_profiler profiler = new_profiler(0);
         cls_buffer cells = rig_cells(1);
-        cls_stream stream;
+        cls_stream stream = rig_ordered(orders[o]);
         uint32_t expected = 1;
-        config.order = orders[o];
-        OK(cls_stream_create(rig.context, &config, &stream));
         OK(rig_set(stream, cells, 0, 1, 2));
         for (unsigned i = 0; i < 24; i++) {
             if (i % 3 == 0)

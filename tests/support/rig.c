@@ -340,6 +340,14 @@ cls_stream rig_named(const char *name) {
     return stream;
 }
 
+cls_stream rig_ordered(cls_order order) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream = NULL;
+    config.order = order;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    return stream;
+}
+
 cl_event rig_user_event(void) {
     cl_context context;
     cl_int code;

@@ -72,6 +72,7 @@ bool rig_await_memory_gone(void);
 
 cls_stream rig_stream(void);
 cls_stream rig_named(const char *name);
+cls_stream rig_ordered(cls_order order);
 cls_event rig_event(void);
 cls_event rig_timed_event(void);
 

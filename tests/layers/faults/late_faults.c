@@ -3,6 +3,7 @@
  * Commands that are accepted and fail later, told in every way in which drivers have been seen to tell
  * it, or to hide it. The layer holds the chosen command until the test lets it fail.
  */
+#include "../../support/outcome.h"
 #include "../../support/rig.h"
 
 #include <pthread.h>
@@ -79,20 +80,6 @@ static const struct victim {
 
 enum { N_VICTIMS = sizeof victims / sizeof *victims };
 
-struct outcome {
-    sem_t called;
-    unsigned calls;
-    cls_status status;
-};
-
-static void keep_outcome(cls_stream stream, cls_status status, void *arg) {
-    struct outcome *outcome = arg;
-    (void)stream;
-    outcome->calls++;
-    outcome->status = status;
-    sem_post(&outcome->called);
-}
-
 static void count(void *arg) { ++*(_Atomic unsigned *)arg; }
 
 /* Streams with all that can be around a failing command. */
@@ -106,24 +93,16 @@ struct stage {
     const struct victim *victim;
 };
 
-static cls_stream make_stream(cls_order order) {
-    cls_stream stream = NULL;
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    config.order = order;
-    OK(cls_stream_create(rig.context, &config, &stream));
-    return stream;
-}
-
 static void build(struct stage *stage, cls_order order) {
-    stage->failing = make_stream(order);
-    stage->dependent = make_stream(order);
-    stage->held = make_stream(order);
-    stage->other = make_stream(order);
+    stage->failing = rig_ordered(order);
+    stage->dependent = rig_ordered(order);
+    stage->held = rig_ordered(order);
+    stage->other = rig_ordered(order);
     stage->event = rig_event();
     stage->cells = rig_cells(32);
     gate_init(&stage->gate);
-    assert_int_equal(sem_init(&stage->first.called, 0, 0), 0);
-    assert_int_equal(sem_init(&stage->second.called, 0, 0), 0);
+    outcome_init(&stage->first);
+    outcome_init(&stage->second);
 }
 
 /* All commands are accepted while the chosen one is held. */
@@ -174,7 +153,7 @@ static unsigned enqueued(void) {
 
 /* From now on nothing that depends on the failure reaches the driver. */
 static void expect_nothing_handed_over(struct stage *stage, cls_order order) {
-    cls_stream late_comer = make_stream(order);
+    cls_stream late_comer = rig_ordered(order);
     expect_poison(stage, stage->failing);
     expect_poison(stage, stage->dependent);
     unsigned before = enqueued();
@@ -288,7 +267,7 @@ static void play_amid_many(cls_order order) {
                                    .wait = manners[0].wait,
                                    .callback = LATE_CALLBACK_NEVER,
                                    .dependents_run = order == CLS_ORDER_IN_ORDER};
-    cls_stream stream = make_stream(order);
+    cls_stream stream = rig_ordered(order);
     cls_buffer cells = rig_cells(4);
     print_message("# %s\n", order == CLS_ORDER_IN_ORDER ? "in-order" : "out-of-order");
     controls->late_arm(&plan);

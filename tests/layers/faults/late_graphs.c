@@ -3,6 +3,7 @@
  * Nodes of a launch of a graph that the driver accepts and that fail later: what the failure is called, and what
  * launches do after it.
  */
+#include "../../support/outcome.h"
 #include "../../support/rig.h"
 
 #include <stdlib.h>
@@ -32,18 +33,6 @@ static const struct victim {
                {"clEnqueueCopyBuffer", "'copy_d2d'", 1}};
 
 enum { N_VICTIMS = sizeof victims / sizeof *victims };
-
-/* What the host sees of a launch. */
-struct outcome {
-    unsigned calls;
-    cls_status status;
-};
-
-static void keep_outcome(cls_stream stream, cls_status status, void *arg) {
-    struct outcome *outcome = arg;
-    (void)stream;
-    *outcome = (struct outcome){outcome->calls + 1, status};
-}
 
 /* cells: x, 3x, 3x, 3x + 7. */
 static void submit(cls_stream stream, cls_buffer cells) {
@@ -117,13 +106,11 @@ static void fail_launch(cls_graph_exec exec, cls_stream stream, const struct vic
 /* Reset, the stream runs later launches; so does another stream, also before the reset. */
 static void play(cls_order order, const struct victim *victim, enum giver giver) {
     const bool called = giver == ONE_BY_ONE;
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    cls_stream stream, other = rig_stream();
+    cls_stream stream = rig_ordered(order), other = rig_stream();
     cls_buffer cells = rig_cells(4);
-    struct outcome outcome = {0, CLS_SUCCESS};
-    config.order = order;
+    struct outcome outcome;
+    outcome_init(&outcome);
     print_message("# %s, order %d, giver %d\n", victim->label, (int)order, (int)giver);
-    OK(cls_stream_create(rig.context, &config, &stream));
     cls_graph_exec exec = make_exec(stream, cells, giver, &outcome);
     assert_true(!called || !is_one_command(exec));
     fail_launch(exec, stream, victim);
@@ -176,11 +163,8 @@ static void refuse_node(cls_graph_exec exec, cls_stream stream, const char *func
 }
 
 static void refuse_nodes(cls_order order) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    cls_stream stream;
+    cls_stream stream = rig_ordered(order);
     cls_buffer cells = rig_cells(4);
-    config.order = order;
-    OK(cls_stream_create(rig.context, &config, &stream));
     cls_graph_exec exec = make_exec(stream, cells, BACKGROUND, NULL);
     refuse_node(exec, stream, "clEnqueueFillBuffer", "'the step'"); /* its first */
     refuse_node(exec, stream, "clEnqueueNDRangeKernel", "'advance'");
@@ -199,14 +183,6 @@ static void test_refused_in_the_background(void **state) {
     refuse_nodes(CLS_ORDER_IN_ORDER);
     if (rig_has_capability("out_of_order"))
         refuse_nodes(CLS_ORDER_OUT_OF_ORDER);
-}
-
-static cls_stream ordered_stream(cls_order order) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    cls_stream stream;
-    config.order = order;
-    OK(cls_stream_create(rig.context, &config, &stream));
-    return stream;
 }
 
 /* A node that works for so long, and one that the driver refuses, on a branch of its own where `branch` is a stream. */
@@ -241,7 +217,7 @@ static const struct fault_plan no_copy = {
     .function = "clEnqueueCopyBuffer", .nth = 1, .code = CL_OUT_OF_RESOURCES};
 
 static void reset_behind(cls_order order, enum giver giver) {
-    cls_stream stream = ordered_stream(order);
+    cls_stream stream = rig_ordered(order);
     cls_buffer cells = rig_cells(4);
     cls_graph_exec exec = make_long(stream, NULL, cells, giver, LONG_MS);
     controls->arm(&no_copy);
@@ -277,7 +253,7 @@ static void test_nodes_before_a_refused_one_may_fail(void **state) {
         SKIP_BECAUSE("such a driver runs what comes behind");
     if (!rig_has_capability("out_of_order"))
         SKIP_BECAUSE("the device has no out-of-order queues");
-    cls_stream stream = ordered_stream(CLS_ORDER_OUT_OF_ORDER), branch = rig_stream();
+    cls_stream stream = rig_ordered(CLS_ORDER_OUT_OF_ORDER), branch = rig_stream();
     cls_buffer cells = rig_cells(4);
     cls_graph_exec exec = make_long(stream, branch, cells, CALLER, 0);
     controls->arm(&no_copy);

@@ -3,6 +3,7 @@
  * A driver that starts nothing before it is flushed, and whose flushes fail: a few that fail delay the work,
  * and where every one does, whoever waits hears of it.
  */
+#include "../../support/outcome.h"
 #include "../../support/rig.h"
 
 #include <stdio.h>
@@ -21,26 +22,6 @@ static const cls_status FAILED = CLS_ERROR_OUT_OF_DEVICE_MEMORY;
 
 static const struct fault_plan always = {
     .function = "clFlush", .nth = 1, .persistence = FAULT_STICKY, .code = CL_OUT_OF_RESOURCES};
-
-static cls_stream make_stream(cls_order order) {
-    cls_stream stream = NULL;
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    config.order = order;
-    OK(cls_stream_create(rig.context, &config, &stream));
-    return stream;
-}
-
-struct outcome {
-    sem_t called;
-    cls_status status;
-};
-
-static void keep_outcome(cls_stream stream, cls_status status, void *arg) {
-    struct outcome *outcome = arg;
-    (void)stream;
-    outcome->status = status;
-    sem_post(&outcome->called);
-}
 
 static void count(void *arg) { ++*(_Atomic unsigned *)arg; }
 
@@ -61,7 +42,7 @@ static void expect_use(cls_stream stream, cls_buffer cells, uint32_t i) {
 
 static void test_held_until_flushed(void **state) {
     cls_order order = (cls_order)(uintptr_t)*state;
-    cls_stream stream = make_stream(order);
+    cls_stream stream = rig_ordered(order);
     cls_buffer cells = rig_cells(4);
     expect_use(stream, cells, 1);
     OK(cls_stream_destroy(stream));
@@ -75,7 +56,7 @@ static void test_a_flush_that_fails_is_tried_again(void **state) {
     for (unsigned nth = 1; nth <= 6; nth++) {
         const struct fault_plan once = {
             .function = "clFlush", .nth = nth, .code = CL_OUT_OF_RESOURCES};
-        cls_stream first = make_stream(order), second = make_stream(order);
+        cls_stream first = rig_ordered(order), second = rig_ordered(order);
         cls_event event = rig_event();
         cls_buffer cells = rig_cells(4);
         controls->arm(&once);
@@ -97,7 +78,7 @@ static void test_a_flush_that_fails_is_tried_again(void **state) {
 /* The caller has a queue, and says nothing of it but an event. */
 static void test_a_wait_flushes_the_queue_of_the_callers_event(void **state) {
     const uint32_t one = 1;
-    cls_stream stream = make_stream((cls_order)(uintptr_t)*state);
+    cls_stream stream = rig_ordered((cls_order)(uintptr_t)*state);
     cls_buffer cells = rig_cells(1);
     cl_command_queue queue = rig_own_queue();
     cl_mem memory;
@@ -127,12 +108,12 @@ struct stage {
 };
 
 static void build(struct stage *stage, cls_order order) {
-    *stage = (struct stage){.failing = make_stream(order),
-                            .dependent = make_stream(order),
-                            .other = make_stream(order),
+    *stage = (struct stage){.failing = rig_ordered(order),
+                            .dependent = rig_ordered(order),
+                            .other = rig_ordered(order),
                             .event = rig_event(),
                             .cells = rig_cells(16)};
-    assert_int_equal(sem_init(&stage->outcome.called, 0, 0), 0);
+    outcome_init(&stage->outcome);
 }
 
 static void submit(struct stage *stage) {
