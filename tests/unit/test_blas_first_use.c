@@ -220,16 +220,5 @@ int main(void) {
 }
 
 #else
-
-static void calls(void **state) {
-    (void)state;
-    print_message("this library was built without CLBlast\n");
-    skip();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(calls)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
+#include "without_clblast.h"
 #endif
