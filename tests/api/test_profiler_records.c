@@ -171,10 +171,29 @@ static cls_profile large(cls_profiler profiler) {
     return snapshot(profiler);
 }
 
+/* Such a profile, and a file for it in a folder of its own. */
 struct target {
+    cls_profiler profiler;
     cls_profile profile;
-    char path[64];
+    char folder[40], path[64];
 };
+
+/* False: the folder, whose name ends in XXXXXX, cannot be made. */
+static bool target_open(struct target *target, const char *folder) {
+    snprintf(target->folder, sizeof target->folder, "%s", folder);
+    if (!mkdtemp(target->folder))
+        return false;
+    snprintf(target->path, sizeof target->path, "%s/t.json", target->folder);
+    target->profiler = new_profiler(0);
+    target->profile = large(target->profiler);
+    return true;
+}
+
+static void target_close(const struct target *target) {
+    assert_int_equal(unlink(target->path), 0);
+    assert_int_equal(rmdir(target->folder), 0);
+    end(target->profile, target->profiler);
+}
 
 static bool export_often(void *arg, unsigned thread) {
     struct target *target = arg;
@@ -186,12 +205,9 @@ static bool export_often(void *arg, unsigned thread) {
 }
 
 static void test_threads_may_export_to_one_file(void **state) {
-    char folder[] = "/tmp/clstream-profile-XXXXXX";
-    cls_profiler profiler = new_profiler(0);
-    struct target target = {.profile = large(profiler)};
+    struct target target;
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    snprintf(target.path, sizeof target.path, "%s/t.json", folder);
+    assert_true(target_open(&target, "/tmp/clstream-profile-XXXXXX"));
     assert_int_equal(team_run(4, export_often, &target), 0);
     FILE *file = fopen(target.path, "r");
     unsigned lines = 0;
@@ -201,31 +217,22 @@ static void test_threads_may_export_to_one_file(void **state) {
     fclose(file);
     assert_int_equal(lines,
                      2 * 3000 + 4); /* an own record has two; two names; the report; the end */
-    assert_int_equal(unlink(target.path), 0);
-    assert_int_equal(rmdir(folder), 0);
-    end(target.profile, profiler);
+    target_close(&target);
 }
 
 /* They are files, though they are in /dev. */
 static void test_files_in_shared_memory_are_replaced(void **state) {
-    char folder[] = "/dev/shm/clstream-profile-XXXXXX";
+    struct target target;
     struct stat first, second;
     (void)state;
-    if (!mkdtemp(folder)) {
-        print_message("no files can be made in /dev/shm\n");
-        skip();
-    }
-    cls_profiler profiler = new_profiler(0);
-    struct target target = {.profile = large(profiler)};
-    snprintf(target.path, sizeof target.path, "%s/t.json", folder);
+    if (!target_open(&target, "/dev/shm/clstream-profile-XXXXXX"))
+        SKIP_BECAUSE("no files can be made in /dev/shm");
     OK(cls_profile_export(target.profile, target.path, CLS_PROFILE_AUTO));
     assert_int_equal(stat(target.path, &first), 0);
     OK(cls_profile_export(target.profile, target.path, CLS_PROFILE_AUTO));
     assert_int_equal(stat(target.path, &second), 0);
     assert_true(first.st_ino != second.st_ino);
-    assert_int_equal(unlink(target.path), 0);
-    assert_int_equal(rmdir(folder), 0);
-    end(target.profile, profiler);
+    target_close(&target);
 }
 
 static bool read_or_export(void *arg, unsigned thread) {
@@ -241,17 +248,12 @@ static bool read_or_export(void *arg, unsigned thread) {
 }
 
 static void test_a_pipe_is_written_to(void **state) {
-    char folder[] = "/tmp/clstream-profile-XXXXXX";
-    cls_profiler profiler = new_profiler(0);
-    struct target target = {.profile = large(profiler)};
+    struct target target;
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    snprintf(target.path, sizeof target.path, "%s/t.json", folder);
+    assert_true(target_open(&target, "/tmp/clstream-profile-XXXXXX"));
     assert_int_equal(mkfifo(target.path, 0600), 0);
     assert_int_equal(team_run(2, read_or_export, &target), 0);
-    assert_int_equal(unlink(target.path), 0);
-    assert_int_equal(rmdir(folder), 0);
-    end(target.profile, profiler);
+    target_close(&target);
 }
 
 int main(void) {

@@ -143,17 +143,24 @@ static cls_status call_parts(cls_stream stream, cls_buffer cells, int code) {
     return call_library(stream, cells, &library);
 }
 
+/* A buffer whose release is counted, in a world whose stream is in-order; a kernel of so many rounds is slow. */
+static cls_buffer watch_in_order(struct world *world, uint32_t *rounds) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_buffer cells;
+    config.order = CLS_ORDER_IN_ORDER;
+    assert_int_equal(cls_context_create(NULL, &world->context), CLS_SUCCESS);
+    *rounds = world_make(world, &config);
+    assert_int_equal(cls_buffer_create(world->context, BYTES, &cells), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_get_cl(cells, &seen.watched), CLS_SUCCESS);
+    return cells;
+}
+
 /* The second call is enqueued by whoever submits it; what is enqueued of it runs behind a slow kernel. */
 static void test_memory_of_a_library_call_that_fails_halfway_stays(void **state) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     struct world world;
-    cls_buffer cells;
+    uint32_t rounds;
     (void)state;
-    config.order = CLS_ORDER_IN_ORDER;
-    assert_int_equal(cls_context_create(NULL, &world.context), CLS_SUCCESS);
-    const uint32_t rounds = world_make(&world, &config);
-    assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
-    assert_int_equal(cls_buffer_get_cl(cells, &seen.watched), CLS_SUCCESS);
+    const cls_buffer cells = watch_in_order(&world, &rounds);
     assert_int_equal(call_parts(world.stream, cells, CL_SUCCESS), CLS_SUCCESS);
     assert_int_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
     assert_int_equal(launch(world.kernel, world.cells, 2 * rounds, world.stream), CLS_SUCCESS);
@@ -182,15 +189,10 @@ static cls_graph_exec capture_failing_call(cls_stream stream, cls_buffer cells) 
 /* The first node of a graph: what is enqueued of it makes its launch a command that fails, and no call that is
  * refused. */
 static void test_memory_of_a_graph_whose_first_call_fails_halfway_stays(void **state) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     struct world world;
-    cls_buffer cells;
+    uint32_t rounds;
     (void)state;
-    config.order = CLS_ORDER_IN_ORDER;
-    assert_int_equal(cls_context_create(NULL, &world.context), CLS_SUCCESS);
-    const uint32_t rounds = world_make(&world, &config);
-    assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
-    assert_int_equal(cls_buffer_get_cl(cells, &seen.watched), CLS_SUCCESS);
+    const cls_buffer cells = watch_in_order(&world, &rounds);
     cls_graph_exec exec = capture_failing_call(world.stream, cells);
     assert_int_equal(launch(world.kernel, world.cells, 2 * rounds, world.stream), CLS_SUCCESS);
     assert_int_equal(cls_graph_launch_async(exec, world.stream), CLS_SUCCESS);
