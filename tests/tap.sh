@@ -35,3 +35,11 @@ header_paths() {
         fi
     done
 }
+
+# preprocess_headers FOLDER [OPTION]: makes FOLDER/all.i of the installed headers. Shows what the compiler says.
+preprocess_headers() {
+    header_paths | sed 's/.*/#include "&"/' >"$1/all.c"
+    # shellcheck disable=SC2086 # words
+    $CC -E -P ${2-} $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" "$1/all.c" -o "$1/all.i" 2>&1 ||
+        echo "$CC failed"
+}

@@ -11,12 +11,7 @@ LC_ALL=C
 export LC_ALL
 
 # The headers without their comments but with their macros.
-header_paths | while read -r path; do
-    echo "#include \"$path\""
-done >"$dir/all.c"
-errors=$($CC -E -dD -P $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" "$dir/all.c" \
-    -o "$dir/all.i" 2>&1) || errors=${errors:-$CC failed}
-check "the headers preprocess" "$errors"
+check "the headers preprocess" "$(preprocess_headers "$dir" -dD)"
 
 names() {
     grep -ohE '\b(cls|CLS)_[A-Za-z0-9_]+' "$@" | sort -u

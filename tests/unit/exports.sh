@@ -10,12 +10,7 @@ LC_ALL=C
 export LC_ALL
 
 # A declaration is what follows CLS_API's attribute; its name is the word before the first parenthesis.
-header_paths | while read -r path; do
-    echo "#include \"$path\""
-done >"$dir/all.c"
-errors=$($CC -E -P $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" "$dir/all.c" \
-    -o "$dir/all.i" 2>&1) || errors=${errors:-$CC failed}
-check "the headers preprocess" "$errors"
+check "the headers preprocess" "$(preprocess_headers "$dir")"
 tr '\n' ' ' <"$dir/all.i" |
     sed 's/__attribute__((visibility("default")))/\n&/g' |
     sed -n 's/^__attribute__((visibility("default"))) *[^(;]*[ *]\([A-Za-z_][A-Za-z0-9_]*\) *(.*/\1/p' |
