@@ -7,9 +7,12 @@
 set -u
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
+# shellcheck source=tests/layers/findings.sh
+. "$srcdir/tests/layers/findings.sh"
 
 layer=$top_builddir/tests/layers/.libs/fault_layer.so
 cache=$(mktemp -d)
+out=$cache/out
 trap 'rm -rf "$cache"' EXIT
 CLS_FAULT_DEVICE=discrete CLS_FAULT_HOLD=1 CLS_FAULT_PLATFORM='a made-up platform' CLSTREAM_CACHE_DIR=$cache
 export CLS_FAULT_DEVICE CLS_FAULT_HOLD CLS_FAULT_PLATFORM CLSTREAM_CACHE_DIR
@@ -39,18 +42,7 @@ full() {
     ! grep '^ *pinned_speedup  *0 x' "$cache/info"
 }
 
-# What is wrong with the run of a program.
-findings() {
-    CMOCKA_MESSAGE_OUTPUT=TAP "$@" >"$cache/out" 2>&1 || echo "it ends with $?"
-    grep -q '^# clstream fault layer' "$cache/out" || echo "no layer: $(cat "$cache/out")"
-    grep -B3 -A3 -e '^not ok [0-9]* -' -e '^# crashed' -e '^# hung' "$cache/out"
-}
-
-if [ -n "${OCL_ICD_VENDORS:-}" ]; then
-    skip 'a made-up device' 'what it costs is measured against the default driver'
-    finish
-    exit 0
-fi
+default_driver_only 'a made-up device' 'what it costs is measured against the default driver'
 check 'what its full memory kept from being measured is measured by the next program' "$(full)"
 check 'it is seen as what it plays' "$(choices)"
 programs='test_async test_copies test_events test_host_buffer test_host_functions test_order test_query
@@ -58,11 +50,11 @@ programs='test_async test_copies test_events test_host_buffer test_host_function
 [ "${TEST_EFFORT:-}" != long ] || programs="$programs test_managed test_memory test_mempool_threads test_threads
     test_batch test_batch_streams test_batch_values"
 for program in $programs; do
-    check "$program" "$(findings env OPENCL_LAYERS="$layer" "$top_builddir/tests/api/$program")"
+    check "$program" "$(layer_findings env OPENCL_LAYERS="$layer" "$top_builddir/tests/api/$program")"
 done
 for run in fault_sweep,large_copies resource_sweep,large_copies fault_sweep,user_kernel fault_sweep,bounded \
     fault_sweep,in_order resource_sweep,in_order fault_sweep,fill_and_prefetch; do
-    check "$run" "$(findings env TEST_EFFORT='' CLS_SCENARIO="${run#*,}" "$top_builddir/tests/layers/faults/${run%,*}")"
+    check "$run" "$(layer_findings env TEST_EFFORT='' CLS_SCENARIO="${run#*,}" "$top_builddir/tests/layers/faults/${run%,*}")"
 done
-check lost_context "$(findings "$top_builddir/tests/layers/faults/lost_context")"
+check lost_context "$(layer_findings "$top_builddir/tests/layers/faults/lost_context")"
 finish

@@ -6,36 +6,26 @@
 set -u
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
+# shellcheck source=tests/layers/findings.sh
+. "$srcdir/tests/layers/findings.sh"
 
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 OPENCL_LAYERS=$top_builddir/tests/layers/.libs/fault_layer.so
 export OPENCL_LAYERS
 
-# What is wrong with the run of a program under a name, given the quirk that must be shown there.
-findings() {
-    CLS_FAULT_PLATFORM=$1 CMOCKA_MESSAGE_OUTPUT=TAP "$top_builddir/tests/api/$2" >"$out" 2>&1 ||
-        echo "it ends with $?"
-    grep -q '^# clstream fault layer' "$out" || echo "no layer: $(cat "$out")"
-    grep -B3 -A3 '^not ok [0-9]* -' "$out"
-}
-
 quirk_is_missing() {
     CLS_FAULT_PLATFORM=$1 "$top_builddir/tools/clstream" info 2>/dev/null | grep -q "$2" ||
         echo "no $2"
 }
 
-if [ -n "${OCL_ICD_VENDORS:-}" ]; then
-    skip 'other names' 'they are given to the default driver'
-    finish
-    exit 0
-fi
+default_driver_only 'other names' 'they are given to the default driver'
 programs='test_order test_events'
 [ "${TEST_EFFORT:-}" != long ] || programs="$programs test_destroy test_threads"
 while IFS=: read -r name quirk more; do
     check "$name: its quirks are known" "$(quirk_is_missing "$name" "$quirk")"
     for program in $programs $more; do
-        check "$name: $program" "$(findings "$name" "$program")"
+        check "$name: $program" "$(layer_findings env CLS_FAULT_PLATFORM="$name" "$top_builddir/tests/api/$program")"
     done
 done <<END
 rusticl:early_exit_handler_hangs

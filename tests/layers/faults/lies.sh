@@ -6,9 +6,12 @@
 set -u
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
+# shellcheck source=tests/layers/findings.sh
+. "$srcdir/tests/layers/findings.sh"
 
 layers=$top_builddir/tests/layers/.libs
 work=$(mktemp -d)
+out=$work/out
 trap 'rm -rf "$work"' EXIT
 
 # Runs a command under a lie. PoCL is not tried for what would crash it, so it bears another name there.
@@ -47,23 +50,13 @@ verdicts() {
     fi
 }
 
-# What is wrong with the run of a program.
-findings() {
-    lying "$1" "$top_builddir/tests/api/$2" >"$work/out" 2>&1 || echo "it ends with $?"
-    grep -A4 -e '^not ok [0-9]* -' -e '^# crashed' -e '^# hung' "$work/out"
-}
-
 # A device that cannot be used says why.
 refusal() {
-    lying "$1" "$top_builddir/examples/first" >"$work/out" 2>&1 && echo 'it is used'
-    grep -q "$1: " "$work/out" || cat "$work/out"
+    lying "$1" "$top_builddir/examples/first" >"$out" 2>&1 && echo 'it is used'
+    grep -q "$1: " "$out" || cat "$out"
 }
 
-if [ -n "${OCL_ICD_VENDORS:-}" ]; then
-    skip 'a lying driver' 'the lies are made up for the default driver'
-    finish
-    exit 0
-fi
+default_driver_only 'a lying driver' 'the lies are made up for the default driver'
 check 'a driver that does not lie is believed' "$(verdicts none)"
 for lie in transfers queue_order; do
     check "$lie: the probes find it" "$(verdicts $lie)"
@@ -80,7 +73,7 @@ while read -r lie programs; do
         sub_buffer_rectangles/test_kernels | square_rectangles/test_kernels)
             skip "$lie: $program" 'no quirk is known of a made-up platform, and too much __local memory ends this one' ;;
         *)
-            check "$lie: $program" "$(findings "$lie" "$program")" ;;
+            check "$lie: $program" "$(findings lying "$lie" "$top_builddir/tests/api/$program")" ;;
         esac
     done
 done <<END

@@ -5,9 +5,12 @@
 set -u
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
+# shellcheck source=tests/layers/findings.sh
+. "$srcdir/tests/layers/findings.sh"
 
 layers=$top_builddir/tests/layers/.libs
 folder=$(mktemp -d)
+out=$folder/out
 trap 'rm -rf "$folder"' EXIT
 CLS_FAULT_DEVICE=linked CLS_FAULT_PLATFORM='a made-up platform' CLSTREAM_CACHE_DIR=$folder/cache
 OPENCL_LAYERS=$layers/fault_layer.so LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -21,31 +24,20 @@ shares() {
     grep -q "device 0: $2" "$folder/info" || cat "$folder/info"
 }
 
-# What is wrong with the run of a program.
-findings() {
-    CMOCKA_MESSAGE_OUTPUT=TAP "$@" >"$folder/out" 2>&1 || echo "it ends with $?"
-    grep -q '^# clstream fault layer' "$folder/out" || echo "no layer: $(cat "$folder/out")"
-    grep -B3 -A3 -e '^not ok [0-9]* -' -e '^# crashed' -e '^# hung' "$folder/out"
-}
-
-if [ -n "${OCL_ICD_VENDORS:-}" ]; then
-    skip 'a made-up device' 'it is made up of the default driver'
-    finish
-    exit 0
-fi
+default_driver_only 'a made-up device' 'it is made up of the default driver'
 check 'without libcuda its contexts share pages' "$(shares '' 'the same pages')"
 check 'with one that lacks the functions, too' "$(shares "$layers/fault_layer.so" 'the same pages')"
 check 'with libcuda they share its memory' "$(shares "$layers/made_up_libcuda.so" 'a direct link')"
-check uneven_links "$(findings env CLS_FAULT_LINKS=uneven "$top_builddir/tests/layers/faults/uneven_links")"
-check libcuda_faults "$(findings "$top_builddir/tests/layers/faults/libcuda_faults")"
+check uneven_links "$(layer_findings env CLS_FAULT_LINKS=uneven "$top_builddir/tests/layers/faults/uneven_links")"
+check libcuda_faults "$(layer_findings "$top_builddir/tests/layers/faults/libcuda_faults")"
 for program in test_share test_share_processes test_share_pools test_device_group test_device_group_direct \
     test_copies_across; do
-    check "$program" "$(findings "$top_builddir/tests/api/$program")"
+    check "$program" "$(layer_findings "$top_builddir/tests/api/$program")"
 done
 sweeps=fault_sweep
 [ "${TEST_EFFORT:-}" != long ] || sweeps='fault_sweep resource_sweep'
 for sweep in $sweeps; do
     check "$sweep,peer_copies" \
-        "$(findings env TEST_EFFORT='' CLS_SCENARIO=peer_copies "$top_builddir/tests/layers/faults/$sweep")"
+        "$(layer_findings env TEST_EFFORT='' CLS_SCENARIO=peer_copies "$top_builddir/tests/layers/faults/$sweep")"
 done
 finish
