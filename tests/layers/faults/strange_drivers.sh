@@ -17,7 +17,7 @@ export OPENCL_LAYERS CLSTREAM_CACHE_DIR CMOCKA_MESSAGE_OUTPUT
 default_driver_only 'strange drivers' 'they are made up from the default driver'
 CLS_FAULT_LIE=chatter "$top_builddir/tools/clstream" info 2>"$out" >/dev/null
 check 'the driver chatters' "$(grep -q '^made-up driver: ' "$out" || cat "$out")"
-scripts='first deadlock errors' programs='api/test_kernels unit/test_kernel_sources'
+scripts='first deadlock errors' programs='api/test_kernels api/test_programs unit/test_kernel_sources'
 if [ "${TEST_EFFORT:-}" = long ]; then
     scripts="$scripts bench check info run stages streams trace usage" programs="$programs unit/test_program"
 fi
