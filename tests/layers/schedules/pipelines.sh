@@ -26,7 +26,7 @@ orders=last
 [ "${TEST_EFFORT:-}" != long ] || orders='last random'
 for program in test_triple_buffer test_async_coordinator test_async_coordinator_threads \
     test_async_coordinator_failure test_async_coordinator_reports test_prefetcher test_pipeline \
-    test_pipeline_run test_managed_context test_device_group \
+    test_pipeline_failure test_pipeline_run test_managed_context test_device_group \
     test_device_group_direct; do
     for order in $orders; do
         check "$program, $order" "$(findings "$order" "$program")"
