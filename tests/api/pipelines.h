@@ -5,6 +5,7 @@
 
 #include <clstream/pipeline.h>
 
+#include "../support/nothing.h"
 #include "../support/rig.h"
 
 enum { BYTES = 256 };
@@ -15,12 +16,6 @@ static inline cls_pipeline pipeline_make(unsigned depth) {
     config.depth = depth;
     OK(cls_pipeline_create(rig.context, &config, &pipeline));
     return pipeline;
-}
-
-static inline cls_status no_work(const cls_stage_run *run, void *arg) {
-    (void)run;
-    (void)arg;
-    return CLS_SUCCESS;
 }
 
 static inline cls_stage stage_of(const char *name, cls_stage_fn fn) {

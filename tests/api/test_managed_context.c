@@ -6,6 +6,7 @@
 #include <clstream/managed_context.h>
 #include <clstream/unary.h>
 
+#include "../support/nothing.h"
 #include "../support/rig.h"
 
 enum { ROUNDS = 20, WORDS = 64, BYTES = WORDS * 4 };
@@ -21,13 +22,6 @@ static cls_status triple(cls_stream stream, const cls_slot *slot, void *arg) {
     const cls_array all = cls_array_of(slot->buffer, CLS_I32, WORDS);
     (void)arg;
     return cls_unary_param_async(CLS_UNARY_SCALE, all, all, 3, stream);
-}
-
-static cls_status compute_nothing(cls_stream stream, const cls_slot *slot, void *arg) {
-    (void)stream;
-    (void)slot;
-    (void)arg;
-    return CLS_SUCCESS;
 }
 
 static void steps(bool with_streams) {

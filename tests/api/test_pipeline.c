@@ -12,9 +12,9 @@ static void orders_are_checked(void **state) {
     cls_pipeline pipeline = pipeline_make(2);
     add_buffer(pipeline, "x", CLS_PIPELINE_INTERNAL);
     add_buffer(pipeline, "y", CLS_PIPELINE_INTERNAL);
-    add(pipeline, "last", "y", NULL, no_work, NULL);
-    add(pipeline, "middle", "x", "y", no_work, NULL);
-    add(pipeline, "first", NULL, "x", no_work, NULL);
+    add(pipeline, "last", "y", NULL, stage_nothing, NULL);
+    add(pipeline, "middle", "x", "y", stage_nothing, NULL);
+    add(pipeline, "first", NULL, "x", stage_nothing, NULL);
     EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_execute_iteration(pipeline));
     assert_non_null(strstr(cls_last_error_detail(), "'last' reads 'y'"));
     const char *good[] = {"first", "middle", "last"}, *wrong[] = {"middle", "first", "last"};
@@ -29,7 +29,7 @@ static void orders_are_checked(void **state) {
     EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_set_order(pipeline, good, 3));
     EXPECT(CLS_ERROR_INVALID_STATE,
            cls_pipeline_add_buffer(pipeline, "z", BYTES, NULL, CLS_PIPELINE_INTERNAL));
-    const cls_stage late = stage_of("late", no_work);
+    const cls_stage late = stage_of("late", stage_nothing);
     EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_add_stage(pipeline, &late));
     OK(cls_pipeline_reset(pipeline));
     OK(cls_pipeline_set_order(pipeline, good, 3));
@@ -44,9 +44,9 @@ static void cycles_are_named(void **state) {
     add_buffer(pipeline, "x", CLS_PIPELINE_INTERNAL);
     add_buffer(pipeline, "y", CLS_PIPELINE_INTERNAL);
     add_buffer(pipeline, "z", CLS_PIPELINE_INTERNAL);
-    add(pipeline, "a", "z", "x", no_work, NULL);
-    add(pipeline, "b", "x", "y", no_work, NULL);
-    add(pipeline, "c", "y", "z", no_work, NULL);
+    add(pipeline, "a", "z", "x", stage_nothing, NULL);
+    add(pipeline, "b", "x", "y", stage_nothing, NULL);
+    add(pipeline, "c", "y", "z", stage_nothing, NULL);
     EXPECT(CLS_ERROR_DEADLOCK, cls_pipeline_set_order(pipeline, order, 3));
     const char *detail = cls_last_error_detail();
     assert_true(strstr(detail, "'a'") && strstr(detail, "'b'") && strstr(detail, "'c'"));
@@ -105,9 +105,9 @@ static void external_and_feedback_need_no_writer(void **state) {
     stage.n_inputs = 2;
     stage.outputs = &x;
     stage.n_outputs = 1;
-    stage.fn = no_work;
+    stage.fn = stage_nothing;
     OK(cls_pipeline_add_stage(pipeline, &stage));
-    add(pipeline, "b", x, back, no_work, NULL);
+    add(pipeline, "b", x, back, stage_nothing, NULL);
     OK(cls_pipeline_set_order(pipeline, order, 2));
     OK(cls_pipeline_execute_iteration(pipeline));
     OK(cls_pipeline_destroy(pipeline));

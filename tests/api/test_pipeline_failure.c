@@ -91,7 +91,7 @@ static void no_reset_in_a_host_function(void **state) {
     (void)state;
     struct inquirer inquirer = {.pipeline = pipeline_make(2)};
     cls_stream stream = rig_stream();
-    add(inquirer.pipeline, "idle", NULL, NULL, no_work, NULL);
+    add(inquirer.pipeline, "idle", NULL, NULL, stage_nothing, NULL);
     OK(cls_pipeline_execute_iteration(inquirer.pipeline));
     OK(cls_stream_launch_host_async(stream, reset_inside, &inquirer));
     OK(cls_stream_synchronize(stream));
@@ -229,7 +229,7 @@ static void bad_stages_and_buffers(void **state) {
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_add_stage(pipeline, &stage));
     stage.name = "a";
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_add_stage(pipeline, &stage));
-    stage.fn = no_work;
+    stage.fn = stage_nothing;
     stage.inputs = &lost;
     stage.n_inputs = 1;
     EXPECT(CLS_ERROR_NOT_FOUND, cls_pipeline_add_stage(pipeline, &stage));
@@ -249,7 +249,7 @@ static void bad_stages_and_buffers(void **state) {
 static void stages_and_buffers_have_limits(void **state) {
     (void)state;
     cls_pipeline pipeline = pipeline_make(2);
-    const cls_stage one_more = stage_of("one more", no_work);
+    const cls_stage one_more = stage_of("one more", stage_nothing);
     char name[16];
     for (int i = 0; i < CLS_PIPELINE_MAX_BUFFERS; i++) {
         snprintf(name, sizeof name, "b%d", i);
@@ -259,7 +259,7 @@ static void stages_and_buffers_have_limits(void **state) {
            cls_pipeline_add_buffer(pipeline, "one more", BYTES, NULL, CLS_PIPELINE_INTERNAL));
     for (int i = 0; i < CLS_PIPELINE_MAX_STAGES; i++) {
         snprintf(name, sizeof name, "s%d", i);
-        add(pipeline, name, NULL, NULL, no_work, NULL);
+        add(pipeline, name, NULL, NULL, stage_nothing, NULL);
     }
     EXPECT(CLS_ERROR_LIMIT, cls_pipeline_add_stage(pipeline, &one_more));
     OK(cls_pipeline_execute_iteration(pipeline));
@@ -269,7 +269,7 @@ static void stages_and_buffers_have_limits(void **state) {
 static void a_stage_has_a_stream_of_its_context(void **state) {
     (void)state;
     cls_pipeline pipeline = pipeline_make(2);
-    cls_stage stage = stage_of("elsewhere", no_work);
+    cls_stage stage = stage_of("elsewhere", stage_nothing);
     cls_context other;
     OK(cls_context_create(NULL, &other));
     OK(cls_stream_create(other, NULL, &stage.stream));

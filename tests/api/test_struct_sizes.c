@@ -3,6 +3,7 @@
  * Structs that begin with their size, of the sizes that older and newer headers give them: what an older program
  * does not know is left at its default, and never written. tests/unit/headers.sh finds a struct without a row.
  */
+#include "../support/nothing.h"
 #include "../support/rig.h"
 
 #include <stdlib.h>
@@ -40,23 +41,6 @@ static cls_status work_stage(const cls_stage_run *run, void *arg) {
 static cls_status work_task(cls_stream stream, void *arg) {
     (void)arg;
     return rig_set(stream, w.cells, 1, 1, 0);
-}
-
-static cls_status work_compute(cls_stream stream, const cls_slot *slot, void *arg) {
-    (void)stream;
-    (void)slot;
-    (void)arg;
-    return CLS_SUCCESS;
-}
-
-static cls_status load_nothing(void *arg, uint64_t index, void *memory, size_t capacity,
-                               size_t *bytes) {
-    (void)arg;
-    (void)index;
-    (void)memory;
-    (void)capacity;
-    *bytes = 0;
-    return CLS_SUCCESS;
 }
 
 /* Two writes of the same bytes that nothing orders, under a profiler: the checker keeps a finding. */
@@ -139,7 +123,7 @@ static cls_status step(const cls_buffered_step *given, cls_step_telemetry *out) 
     static cls_compute compute = CLS_COMPUTE_INIT;
     cls_buffered_step own = CLS_BUFFERED_STEP_INIT;
     cls_async_coordinator coordinator;
-    compute.fn = work_compute;
+    compute.fn = compute_nothing;
     own.slots = w.ring;
     own.in = own.out = bytes;
     own.in_bytes = own.out_bytes = sizeof bytes;
@@ -343,7 +327,7 @@ static const cls_task good_task = {
     sizeof good_task, NULL, CLS_ANY_STREAM, work_task, NULL, NULL, 0};
 static const cls_gemm_config good_gemm = CLS_GEMM_CONFIG_INIT; /* `batches` may not be 0 */
 static const cls_stage good_stage = {.size = sizeof good_stage, .name = "s", .fn = work_stage};
-static const cls_compute good_compute = {.size = sizeof good_compute, .fn = work_compute};
+static const cls_compute good_compute = {.size = sizeof good_compute, .fn = compute_nothing};
 
 /* `least`: up to the last field without which the call has nothing to do. */
 #define OPTIONS(type, take) \

@@ -2,30 +2,8 @@
 /* Kinds of arguments of the pipeline layer's calls: places, computes, stages, steps and loaders. */
 #include <string.h>
 
+#include "../support/nothing.h"
 #include "hostile.h"
-
-static cls_status compute_nothing(cls_stream stream, const cls_slot *slot, void *arg) {
-    (void)stream;
-    (void)slot;
-    (void)arg;
-    return CLS_SUCCESS;
-}
-
-static cls_status stage_nothing(const cls_stage_run *run, void *arg) {
-    (void)run;
-    (void)arg;
-    return CLS_SUCCESS;
-}
-
-static cls_status load_nothing(void *arg, uint64_t index, void *memory, size_t capacity,
-                               size_t *bytes) {
-    (void)arg;
-    (void)index;
-    (void)memory;
-    (void)capacity;
-    (void)bytes;
-    return CLS_SUCCESS;
-}
 
 cls_load_fn hostile_load(void) { return load_nothing; }
 
