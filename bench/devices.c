@@ -15,6 +15,7 @@
 #include "several.h"
 
 static const double LEAST_RATE = 45, EFFICIENCY = 0.95; /* GB/s; of n devices against n times one */
+static const double MOST_MS[] = {22, 8}; /* of one device's step on a Hopper with f32 and TF32 */
 
 enum { CHUNKS = 8, CHUNK = 4 << 20, AHEAD = 4, MOST_ROUNDS = 21 };
 
@@ -147,7 +148,7 @@ static void shareable_copies(struct traffic *t, const struct several *several, s
 
 static void copies(struct traffic *t, const struct several *several, size_t chunk, double bar) {
     cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
-    char name[80], size[40] = "as it comes";
+    char name[96], size[40] = "as it comes";
     if (chunk)
         snprintf(size, sizeof size, "chunks of %zu MiB", chunk >> 20);
     config.chunk_bytes = chunk;
@@ -171,8 +172,26 @@ static void copies(struct traffic *t, const struct several *several, size_t chun
 
 /* --- training --- */
 
+enum { STEPS = 4, ROUNDS = 13 }; /* at least 50 steps */
+
+static void train_one(const struct several *several, struct size size, cls_gemm_math math,
+                      double bar) {
+    char name[80];
+    double ms[MOST_ROUNDS];
+    struct team one;
+    snprintf(name, sizeof name, "a step, batch %zu, %s", size.batch,
+             math == CLS_GEMM_TF32 ? "TF32" : "f32");
+    if (!bench_wants(name))
+        return;
+    team_open(&one, several, 1, size, math);
+    team_steps(&one, 1);
+    for (unsigned i = 0; i < rounds(ROUNDS); i++)
+        ms[i] = 1e3 * team_steps(&one, STEPS);
+    bench_values(name, "ms", ms, rounds(ROUNDS), bar);
+    team_close(&one);
+}
+
 static void train(const struct several *several, unsigned n, struct size size, double bar) {
-    enum { STEPS = 4, ROUNDS = 13 }; /* at least 50 steps */
     char name[80];
     double one_ms[MOST_ROUNDS], over[MOST_ROUNDS];
     struct team one, all;
@@ -181,8 +200,8 @@ static void train(const struct several *several, unsigned n, struct size size, d
              size.batch);
     if (!bench_wants(name))
         return;
-    team_open(&one, several, 1, size);
-    team_open(&all, several, n, size);
+    team_open(&one, several, 1, size, CLS_GEMM_F32);
+    team_open(&all, several, n, size, CLS_GEMM_F32);
     team_steps(&one, 1);
     team_steps(&all, 1);
     for (unsigned i = 0; i < n_rounds; i++) {
@@ -239,7 +258,11 @@ int main(int argc, char **argv) {
     bench_section("shareable memory used alone");
     direct_alone(&several, bars);
     bench_section("data-parallel training");
-    for (unsigned n = 2; n <= several.n && has_blas(&several); n *= 2)
+    const bool trains = has_blas(&several);
+    for (int math = CLS_GEMM_F32; math <= (is_cpu ? CLS_GEMM_F32 : CLS_GEMM_TF32) && trains; math++)
+        train_one(&several, is_cpu ? cpu[0] : gpu[0], (cls_gemm_math)math,
+                  rig.vendor == VENDOR_NVIDIA ? MOST_MS[math] : 0);
+    for (unsigned n = 2; n <= several.n && trains; n *= 2)
         for (int i = 0; i < 3; i++)
             train(&several, n, is_cpu ? cpu[i] : gpu[i], bars && i == 2 ? 1 / EFFICIENCY : 0);
     several_close(&several);

@@ -68,8 +68,9 @@ static void learner_close(struct learner *learner) {
     }
 }
 
-void team_open(struct team *team, const struct several *several, unsigned n, struct size size) {
-    *team = (struct team){.n = n, .size = size};
+void team_open(struct team *team, const struct several *several, unsigned n, struct size size,
+               cls_gemm_math math) {
+    *team = (struct team){.n = n, .size = size, .math = math};
     CLS(cls_device_group_create(several->contexts, n, NULL, &team->group));
     for (unsigned d = 0; d < n; d++) {
         cls_device_streams streams;
@@ -116,10 +117,14 @@ static cls_array as_array(cls_matrix matrix) {
     return cls_array_of(matrix.buffer, CLS_F32, matrix.rows * matrix.columns);
 }
 
-static void multiply(cls_matrix a, cls_matrix b, cls_matrix c, int transposed, cls_stream stream) {
+static void multiply(const struct team *team, cls_matrix a, cls_matrix b, cls_matrix c,
+                     int transposed, bool relu, cls_stream stream) {
     cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    config.math = team->math;
     config.transpose_a = transposed == FIRST;
     config.transpose_b = transposed == SECOND;
+    if (relu)
+        config.activation = CLS_UNARY_RELU;
     CLS(cls_gemm_async(a, b, c, &config, stream));
 }
 
@@ -128,9 +133,8 @@ static void forward(const struct team *team, const struct learner *learner) {
     for (int i = 0; i < LAYERS; i++) {
         const cls_matrix out = values(team, learner->z[i + 1]);
         CLS(cls_stream_wait_event(work, learner->updated[i]));
-        multiply(values(team, learner->z[i]), weights(team, learner->w[i]), out, NEITHER, work);
-        if (i + 1 < LAYERS)
-            CLS(cls_unary_async(CLS_UNARY_RELU, as_array(out), as_array(out), work));
+        multiply(team, values(team, learner->z[i]), weights(team, learner->w[i]), out, NEITHER,
+                 i + 1 < LAYERS, work);
     }
     CLS(cls_binary_async(CLS_BINARY_SUB, as_array(values(team, learner->z[LAYERS])),
                          as_array(values(team, learner->target)),
@@ -143,9 +147,10 @@ static void backward(const struct team *team, const struct learner *learner, int
     const cls_matrix delta = values(team, learner->delta[(i + 1) % 2]);
     const cls_matrix below = values(team, learner->delta[i % 2]);
     const cls_array mask = as_array(values(team, learner->mask));
-    multiply(values(team, learner->z[i]), delta, weights(team, learner->g[i]), FIRST, work);
+    multiply(team, values(team, learner->z[i]), delta, weights(team, learner->g[i]), FIRST, false,
+             work);
     if (i) {
-        multiply(delta, weights(team, learner->w[i]), below, SECOND, work);
+        multiply(team, delta, weights(team, learner->w[i]), below, SECOND, false, work);
         CLS(cls_unary_async(CLS_UNARY_SIGN, as_array(values(team, learner->z[i])), mask, work));
         CLS(cls_binary_async(CLS_BINARY_MUL, as_array(below), mask, as_array(below), work));
     }

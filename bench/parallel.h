@@ -24,12 +24,14 @@ struct learner {
 struct team {
     unsigned n;
     struct size size;
+    cls_gemm_math math;
     cls_device_group group;
     struct learner learners[MOST_DEVICES];
 };
 
 /* The first `n` of the devices. */
-void team_open(struct team *team, const struct several *several, unsigned n, struct size size);
+void team_open(struct team *team, const struct several *several, unsigned n, struct size size,
+               cls_gemm_math math);
 
 /* Ends the program unless all devices have the same weights. */
 void team_close(struct team *team);

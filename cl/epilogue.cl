@@ -34,10 +34,12 @@ typedef MEMORY(TYPE) output;
 
 #ifdef BIAS
 #define BIAS_PARAMETERS , global const output *restrict bias, uint4 bias_at
+#define BIAS_ARGUMENTS , bias, bias_at
 #define WITH_BIAS(value, i, j)                                                                     \
     ((value) + UNPACK(TYPE, bias[bias_at.x + (size_t)(i)*bias_at.y + (size_t)(j)*bias_at.z]))
 #else
 #define BIAS_PARAMETERS
+#define BIAS_ARGUMENTS
 #define WITH_BIAS(value, i, j) (value)
 #endif
 

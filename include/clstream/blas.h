@@ -4,11 +4,12 @@
  * Matrix products and vector operations on a stream.
  *
  * Products (cls_gemm) are computed in one of four ways, of which cls_gemm_explain tells. On CPU devices
- * kernels of the library's own keep up with a CPU's BLAS (cls_gemv too). On NVIDIA's Hopper (H100, H200)
- * large products of f32, f16 and bf16 use the matrix units, where a probe of the device found right
- * values: `matrix_units` in `clstream info`. On GPUs a kernel of the library's own computes small
- * products, those of f16 and bf16, on NVIDIA's devices those of f32, and, in a build without CLBlast, all.
- * All else is CLBlast's.
+ * kernels of the library's own keep up with a CPU's BLAS (cls_gemv too). On NVIDIA's devices of compute
+ * capability 8.0 and later large products of f16 and bf16, and of f32 where that takes less time, use
+ * the matrix units, where a probe of the device found right values: `mma`, `wgmma` (Hopper's) and
+ * `split_f32` in `clstream info`. On GPUs a kernel of the library's own computes small products, those
+ * of f16 and bf16, on NVIDIA's devices those of f32, and, in a build without CLBlast, all. All else is
+ * CLBlast's.
  *
  * Matrices and vectors are views of buffers, f32 or f64; those of products also f16 or bf16, whose
  * output is of the same type or f32, and whose factors and sums are f32. Matrices are row-major; pass a
@@ -36,7 +37,7 @@
  * matrix units cut sums off; an output of f16 or bf16 is rounded once more, by at most half a unit in
  * its last place. On one device the same call on the same bytes always gives the same bits. Matrix
  * units multiply numbers of 11 significant bits. CLS_GEMM_F32 splits each input into two of them, x =
- * big + small, and adds big big, big small and small big, in sums of 32 terms that are then added in
+ * big + small, and adds big big, big small and small big, in sums of 8 or 32 terms that are then added in
  * f32 (after Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores", 2022): the
  * error is below that bound. The units take parts of inputs below 2^-126 for 0, which adds at most
  * 2^-126 (|a| + |b|) a term. Infinities and NaN are those of sums in f32. CLS_GEMM_TF32 rounds the
@@ -182,7 +183,7 @@ CLS_API cls_status cls_gemm_async(cls_matrix a, cls_matrix b, cls_matrix c,
 typedef enum cls_gemm_way {
     CLS_GEMM_WAY_NONE = 0,   /**< not at all: what is left is beta c, bias and activation */
     CLS_GEMM_WAY_PANELS = 1, /**< kernels for CPUs, which read packed panels */
-    CLS_GEMM_WAY_TILES = 2,  /**< the matrix units of NVIDIA's Hopper */
+    CLS_GEMM_WAY_TILES = 2,  /**< matrix units of NVIDIA's */
     CLS_GEMM_WAY_BLOCKS = 3, /**< a kernel for any GPU */
     CLS_GEMM_WAY_CLBLAST = 4 /**< CLBlast */
 } cls_gemm_way;

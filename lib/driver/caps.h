@@ -32,8 +32,10 @@ struct caps {
     bool migrate_blocks;          /* enqueueing a migration waits for the work ahead of it */
     bool binary_compiles; /* a program's binary is compiled when the driver is asked for it */
     bool fp64;
-    bool matrix_units;            /* products by cl/tiles.cl were tried, and right */
-    bool priorities;              /* cl_khr_priority_hints, and a queue with one can be made */
+    bool mma;        /* products by cl/mma.cl were tried, and right */
+    bool wgmma;      /* the same of cl/wgmma.cl */
+    bool split_f32;  /* by one of them those of split f32 took less time than without */
+    bool priorities; /* cl_khr_priority_hints, and a queue with one can be made */
     double pageable_write_blocks; /* share of a non-blocking write spent before it returns */
     double pageable_read_blocks;
     double pinned_speedup;           /* of pinned over pageable copies, host to device */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernels of cl/panels.cl and cl/tiles.cl take alike. */
+/* What the kernels of products take alike. */
 #ifndef CLSTREAM_OPS_PRODUCT_ARGS_H
 #define CLSTREAM_OPS_PRODUCT_ARGS_H
 

@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/product_way.h"
 
-#include "base/setting.h"
 #include "ops/blocks.h"
 #include "ops/panels.h"
+#include "ops/product_limit.h"
 #include "ops/tiles.h"
-
-enum allowed { ALL, NO_UNITS, ONLY_CLBLAST };
-
-static enum allowed allowed(void) {
-    static const struct setting setting = {
-        "CLSTREAM_GEMM", {{"pedantic", NO_UNITS}, {"clblast", ONLY_CLBLAST}}, ALL};
-    static _Atomic int known = -1;
-    return (enum allowed)setting_read(&setting, &known);
-}
 
 struct product_way product_way(const struct blas_work *work) {
     const bool narrow = blas_is_narrow(work->op.views[0].dtype);
     const bool f32 = work->op.views[0].dtype == CLS_F32;
-    if (allowed() == ONLY_CLBLAST && !narrow)
+    if (product_limit() == LIMIT_CLBLAST && !narrow)
         return (struct product_way){CLS_GEMM_WAY_CLBLAST, "CLSTREAM_GEMM says so"};
     if (panels_suit(work->op.device))
         return (struct product_way){CLS_GEMM_WAY_PANELS, "the device is a CPU"};
-    if (tiles_suit(work) && (!f32 || allowed() == ALL))
+    if (tiles_suit(work) && (!f32 || product_limit() != LIMIT_PEDANTIC))
         return (struct product_way){
             CLS_GEMM_WAY_TILES, "the product is large, and a probe of the device's matrix units "
                                 "found right values"};

@@ -156,6 +156,11 @@ cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum s
     return CLS_SUCCESS;
 }
 
+#define TILE_PRODUCTS                                                               \
+    "PRODUCTS=3", "PRODUCTS=1", "PRODUCTS=1 -DA_ORDER=0 -DB_ORDER=0",               \
+        "PRODUCTS=1 -DA_ORDER=0 -DB_ORDER=1", "PRODUCTS=1 -DA_ORDER=1 -DB_ORDER=0", \
+        "PRODUCTS=1 -DA_ORDER=1 -DB_ORDER=1"
+
 static const struct {
     const char *source, *entry, *name;
     bool ends; /* writes what the epilogue gives */
@@ -165,14 +170,14 @@ static const struct {
     [PANEL_PACKED] = {"panels.cl", "product_packed", "gemm", true, {NULL}},
     [PANEL_DIRECT] = {"panels.cl", "product", "gemm", true, {NULL}},
     [PANEL_VECTOR] = {"panels.cl", "product_by_vector", "gemv", true, {NULL}},
-    [TILE_PACK] = {"tiles.cl", "pack", "gemm_pack", false, {"PRODUCTS=3", "PRODUCTS=1"}},
-    [TILE_PRODUCT] = {"tiles.cl",
-                      "product",
-                      "gemm",
-                      true,
-                      {"PRODUCTS=3", "PRODUCTS=1", "PRODUCTS=1 -DA_ORDER=0 -DB_ORDER=0",
-                       "PRODUCTS=1 -DA_ORDER=0 -DB_ORDER=1", "PRODUCTS=1 -DA_ORDER=1 -DB_ORDER=0",
-                       "PRODUCTS=1 -DA_ORDER=1 -DB_ORDER=1"}},
+    [TILE_PACK] = {"pack.cl",
+                   "pack",
+                   "gemm_pack",
+                   false,
+                   {"PRODUCTS=3 -DCOLUMNS=128", "PRODUCTS=1 -DCOLUMNS=128",
+                    "PRODUCTS=1 -DCOLUMNS=256"}},
+    [MMA_PRODUCT] = {"mma.cl", "product", "gemm", true, {TILE_PRODUCTS}},
+    [WGMMA_PRODUCT] = {"wgmma.cl", "product", "gemm", true, {TILE_PRODUCTS}},
     [BLOCK_PRODUCT] = {"blocks.cl",
                        "product",
                        "gemm",
@@ -194,7 +199,8 @@ static struct spec *product_spec_new(enum product_kernel which, enum product_var
     const char *const activation = epilogue->activation ? epilogue->activation->name : "";
     const char *const own = products[which].variants[variant];
     const bool doubles = out->dtype == CLS_F64;
-    const bool tf32 = which <= TILE_PRODUCT && own && variant == WHOLE_INPUTS && in->size == 4;
+    const bool tf32 =
+        which >= TILE_PACK && which <= WGMMA_PRODUCT && variant != SPLIT_INPUTS && in->size == 4;
     struct spec *spec = spec_new(products[which].source, products[which].entry);
     if (!spec)
         return NULL;

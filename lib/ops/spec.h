@@ -53,21 +53,23 @@ enum product_kernel {
     PANEL_DIRECT,
     PANEL_VECTOR,
     TILE_PACK,
-    TILE_PRODUCT,
+    MMA_PRODUCT,
+    WGMMA_PRODUCT,
     BLOCK_PRODUCT,
     SCALE,
     PRODUCT_KERNELS
 };
 
 /* Of panels: vector registers of 16, 32 or 64 bytes. Of tiles: three products of inputs that are split, or one, of packed
- * inputs or of those in their place: + 2 if rows of a are neighbours in memory, + 1 if columns of b are. Of blocks: tiles of
- * 32, 64 or 128 rows. */
+ * inputs or of those in their place: + 2 if rows of a are neighbours in memory, + 1 if columns of b are; inputs are packed
+ * for tiles of 128 columns, split or not, or of 256. Of blocks: tiles of 32, 64 or 128 rows. */
 enum product_variant {
     REGISTERS_16 = 0,
     REGISTERS_32 = 1,
     REGISTERS_64 = 2,
     SPLIT_INPUTS = 0,
     WHOLE_INPUTS = 1,
+    WIDE_INPUTS = 2,
     INPUTS_IN_PLACE = 2,
     TILES_OF_32 = 0,
     TILES_OF_64 = 1,

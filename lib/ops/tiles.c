@@ -3,12 +3,14 @@
 
 #include "driver/caps.h"
 #include "ops/product_args.h"
+#include "ops/product_limit.h"
 
 enum {
     ROWS = 128,     /* of a tile of a; these and those below as in cl/tiles.cl */
     TILE_ROW = 128, /* bytes of a row of a tile: its steps of the inner length */
     PACKING = 256,
-    MULTIPLYING = 384,
+    MMA_GROUP = 128,
+    WGMMA_GROUP = 384,
     STRIP = 32,       /* rows that a group packs */
     LEAST_SIDE = 96,  /* rows and columns: a tile of fewer is mostly zeros */
     LEAST_TERMS = 64, /* with fewer, packing takes longer than multiplying */
@@ -23,24 +25,32 @@ static const size_t most_packed = (size_t)1 << 30;
 
 /* Of one kind of inputs. */
 struct way {
-    enum product_variant variant;
+    enum product_kernel kernel;
     size_t columns; /* of a tile of b */
     size_t parts;   /* numbers that an input becomes */
     size_t steps;   /* of a tile */
 };
 
+static bool has_wgmma(const struct blas_work *work) {
+    return work->op.caps->wgmma && product_limit() != LIMIT_MMA;
+}
+
 static const struct way *way_of(const struct blas_work *work) {
-    static const struct way ways[] = {
-        {SPLIT_INPUTS, 128, 2, 32}, {WHOLE_INPUTS, 256, 1, 32}, {WHOLE_INPUTS, 256, 1, 64}};
-    if (blas_is_narrow(work->op.views[0].dtype))
-        return &ways[2];
-    return &ways[work->math == CLS_GEMM_TF32];
+    static const struct way ways[2][3] = {
+        {{MMA_PRODUCT, 128, 2, 32}, {MMA_PRODUCT, 128, 1, 32}, {MMA_PRODUCT, 128, 1, 64}},
+        {{WGMMA_PRODUCT, 128, 2, 32}, {WGMMA_PRODUCT, 256, 1, 32}, {WGMMA_PRODUCT, 256, 1, 64}}};
+    const struct way *const own = ways[has_wgmma(work)];
+    return &own[blas_is_narrow(work->op.views[0].dtype) ? 2 : work->math == CLS_GEMM_TF32];
+}
+
+static bool allows_units(const struct blas_work *work) {
+    return blas_is_narrow(work->op.views[0].dtype) || work->math == CLS_GEMM_TF32 ||
+           (work->math == CLS_GEMM_F32 && work->op.caps->split_f32);
 }
 
 bool tiles_suit(const struct blas_work *work) {
     const struct blas_call *x = &work->call;
-    return work->op.caps->matrix_units && !x->f64 &&
-           (work->math != CLS_GEMM_PEDANTIC || blas_is_narrow(work->op.views[0].dtype)) &&
+    return (work->op.caps->mma || has_wgmma(work)) && !x->f64 && allows_units(work) &&
            x->m >= LEAST_SIDE && x->n >= LEAST_SIDE && x->k >= LEAST_TERMS &&
            (double)x->m * (double)x->n * (double)x->k >= least_work;
 }
@@ -71,6 +81,10 @@ static struct piece largest_piece(const struct blas_work *work, const struct way
     return piece;
 }
 
+static enum product_variant packed_variant(const struct way *way) {
+    return way->parts == 2 ? SPLIT_INPUTS : WHOLE_INPUTS;
+}
+
 static cls_status pack(struct blas_work *work, const struct way *way, const struct piece *piece,
                        struct buffer *packed) {
     const struct blas_call *x = &work->call;
@@ -86,7 +100,8 @@ static cls_status pack(struct blas_work *work, const struct way *way, const stru
         (piece->set.of_a * round_up(x->m, ROWS) + piece->set.of_b * round_up(x->n, way->columns)) /
         STRIP;
     struct kernel *kernel;
-    cls_status status = product_kernel(work, TILE_PACK, way->variant, &kernel, NULL);
+    const enum product_variant variant = way->columns > ROWS ? WIDE_INPUTS : packed_variant(way);
+    cls_status status = product_kernel(work, TILE_PACK, variant, &kernel, NULL);
     if (status)
         return status;
     return op_launch(&work->op, kernel, args, sizeof args / sizeof *args,
@@ -98,7 +113,8 @@ static cls_status multiply(struct blas_work *work, const struct way *way, const 
                            struct buffer *packed) {
     const struct blas_call *x = &work->call;
     const unsigned in_place = INPUTS_IN_PLACE + 2u * x->a_transposed + !x->b_transposed;
-    const enum product_variant variant = packed ? way->variant : (enum product_variant)in_place;
+    const enum product_variant variant =
+        packed ? packed_variant(way) : (enum product_variant)in_place;
     struct op_arg args[OP_MAX_ARGS] = {
         packed ? op_arg_in(packed) : (struct op_arg){0},
         two_arg(piece->set.of_a, piece->set.of_b),
@@ -115,11 +131,13 @@ static cls_status multiply(struct blas_work *work, const struct way *way, const 
     const unsigned n_args = add_bias_args(work, args, 12), first = packed ? 0 : 2;
     const size_t tiles = piece->set.count * parts_of(x->m, ROWS) * parts_of(x->n, way->columns);
     struct kernel *kernel;
-    cls_status status = product_kernel(work, TILE_PRODUCT, variant, &kernel, NULL);
-    if (status)
-        return status;
-    return op_launch(&work->op, kernel, args + first, n_args - first,
-                     least(tiles, work->op.device->info.compute_units) * MULTIPLYING, MULTIPLYING);
+    const bool is_mma = way->kernel == MMA_PRODUCT; /* of which a group has one tile */
+    const size_t group = is_mma ? MMA_GROUP : WGMMA_GROUP;
+    const size_t groups = is_mma ? tiles : least(tiles, work->op.device->info.compute_units);
+    cls_status status = product_kernel(work, way->kernel, variant, &kernel, NULL);
+    return status
+               ? status
+               : op_launch(&work->op, kernel, args + first, n_args - first, groups * group, group);
 }
 
 /* Whether elements of 16 bits can be copied eight at a time from where they are. */

@@ -55,15 +55,21 @@ programs() {
         product(file, "float", "float", width, more); product(file, "double", "double", width, more)
         product(file, "half", "half", width, more); product(file, "bfloat16", "float", width, more)
     }
+    # By matrix units: split, whole, and in their place.
+    function units(file) {
+        product(file, "float", "float", 1, " -DPRODUCTS=3"); product(file, "float", "float", 1, " -DPRODUCTS=1")
+        product(file, "half", "half", 1, " -DPRODUCTS=1"); product(file, "bfloat16", "float", 1, " -DPRODUCTS=1")
+        product(file, "half", "half", 1, " -DPRODUCTS=1 -DA_ORDER=0 -DB_ORDER=1")
+        product(file, "bfloat16", "float", 1, " -DPRODUCTS=1 -DA_ORDER=1 -DB_ORDER=0")
+    }
     BEGIN {
         print "copy.cl -DTEAM=1"; print "copy.cl -DTEAM=32"
         products("panels.cl", 8, ""); products("panels.cl", 16, ""); products("panels.cl", 4, "")
         products("blocks.cl", 1, " -DSIDE=8 -DBLOCKS=1"); products("blocks.cl", 1, " -DSIDE=16 -DBLOCKS=2")
         products("scale.cl", 1, "")
-        product("tiles.cl", "float", "float", 1, " -DPRODUCTS=3"); product("tiles.cl", "float", "float", 1, " -DPRODUCTS=1")
-        product("tiles.cl", "half", "half", 1, " -DPRODUCTS=1 -DA_ORDER=0 -DB_ORDER=1")
-        product("tiles.cl", "bfloat16", "float", 1, " -DPRODUCTS=1 -DA_ORDER=1 -DB_ORDER=0")
-        product("tiles.cl", "half", "half", 1, " -DPRODUCTS=1"); product("tiles.cl", "bfloat16", "float", 1, " -DPRODUCTS=1")
+        print "pack.cl -DIN=float -DTYPE=float -DSUM=float -DW=1 -DPRODUCTS=3 -DCOLUMNS=128"
+        print "pack.cl -DIN=half -DTYPE=half -DSUM=float -DW=1 -DPRODUCTS=1 -DCOLUMNS=256"
+        units("mma.cl"); units("wgmma.cl")
     }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[8] == "FLOAT" }
     /^OP\(/ {
@@ -84,10 +90,10 @@ programs() {
     }' "$srcdir/lib/base/types.def" "$srcdir/lib/ops/ops.def"
 }
 
-# tiles.cl has instructions of NVIDIA's.
+# The files of matrix units have instructions of NVIDIA's.
 lint() {
     target=
-    [ "$1" != tiles.cl ] || target='-target nvptx64-nvidia-nvcl -Dasm=__asm__'
+    case $1 in *mma.cl) target='-target nvptx64-nvidia-nvcl -Dasm=__asm__' ;; esac
     programs | while read -r file options; do
         [ "$file" = "$1" ] || continue
         # shellcheck disable=SC2086
@@ -102,8 +108,10 @@ check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $cou
 check "blocks.cl compiles without warnings" "$(lint blocks.cl)"
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
+check "mma.cl compiles without warnings" "$(lint mma.cl)"
+check "pack.cl compiles without warnings" "$(lint pack.cl)"
 check "panels.cl compiles without warnings" "$(lint panels.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
-check "tiles.cl compiles without warnings" "$(lint tiles.cl)"
+check "wgmma.cl compiles without warnings" "$(lint wgmma.cl)"
 finish
