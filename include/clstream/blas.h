@@ -15,8 +15,9 @@
  * output is of the same type or f32, and whose factors and sums are f32. Matrices are row-major; pass a
  * column-major matrix as the row-major view of its transpose. Each call is one or more commands of its
  * stream and is ordered like any other, although CLBlast has no wait lists. The `_async` forms only
- * submit. CLBlast's first call of a kind compiles kernels, for up to 10 s, on a thread of the library;
- * cls_blas_warmup does that ahead of time. A NULL stream means the default stream of the views'
+ * submit. CLBlast's first call of a kind compiles kernels, for up to 10 s, on a thread of the library. The
+ * first product that is large enough for matrix units tries them, for as long once for each driver
+ * version, in the call. cls_blas_warmup does both ahead of time. A NULL stream means the default stream of the views'
  * context. Every function may be called from any thread.
  *
  * CLBlast keeps kernels, and by them the cl_context, until it is told to forget those of all
@@ -243,9 +244,9 @@ CLS_API cls_status cls_amax_async(cls_vector x, cls_array out, cls_stream stream
 
 /**
  * Compiles what the functions of this header need for a type, and runs each once, so that later
- * calls in the stream's context do not compile. If m, n and k are not 0, it also computes a product
- * of m x k by k x n, so that the stream has the temporary memory for such products. Waits; the
- * first call in a process takes seconds where CLBlast compiles.
+ * calls in the stream's context do not compile. If m, n and k are not 0, it also computes products
+ * of m x k by k x n, each input as it is and transposed, so that the stream has the temporary memory for
+ * such products. Waits; the first call in a process takes seconds where CLBlast compiles.
  * @retval CLS_ERROR_INVALID_VALUE one or two of m, n and k are 0
  */
 CLS_API cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k,

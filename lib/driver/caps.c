@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/setting.h"
-#include "base/text.h"
 #include "driver/cache_file.h"
 #include "driver/caps_table.h"
 #include "driver/device_state.h"
@@ -139,27 +138,31 @@ static void store(struct cache_bytes key, const struct caps *caps) {
     cache_store(CACHE_CAPS, key, (struct cache_bytes){&record, sizeof record});
 }
 
-/* CLSTREAM_PROBE=again replaces a record that was made while the machine was busy with something else. */
-static bool is_wanted_anew(void) {
+bool caps_wanted_anew(void) {
     static struct setting_switch again = {.variable = "CLSTREAM_PROBE", .word = "again"};
     return setting_is_on(&again);
+}
+
+bool caps_key(const struct device *device, const char *record, int format, struct text *key) {
+    text_printf(key, "%slibrary %s\n%s %d\n", device->identity, cls_version_string(), record,
+                format);
+    return !key->failed;
 }
 
 /* The record is made even without memory for the cache's key. Whatever a failed probe has left in
  * the thread's detail is of no interest to the caller, whose call succeeds. */
 static void make(struct device *device, struct caps *caps) {
-    struct text material = {0};
-    text_printf(&material, "%slibrary %s\ncapabilities %d\n", device->identity,
-                cls_version_string(), CAPS_FORMAT);
-    struct cache_bytes key = {material.bytes, material.length};
-    if (material.failed || is_wanted_anew() || !load(key, caps)) {
+    struct text text = {0};
+    const bool has_key = caps_key(device, "capabilities", CAPS_FORMAT, &text);
+    const struct cache_bytes key = {text.bytes, text.length};
+    if (!has_key || caps_wanted_anew() || !load(key, caps)) {
         bool complete = probe_device(device, caps);
         caps_choose(device, caps);
-        if (complete && !material.failed)
+        if (complete && has_key)
             store(key, caps);
     }
     caps_choose(device, caps);
-    free(material.bytes);
+    free(text.bytes);
 }
 
 cls_status device_caps(struct device *device, const struct caps **out) {

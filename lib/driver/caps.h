@@ -8,6 +8,7 @@
 #ifndef CLSTREAM_DRIVER_CAPS_H
 #define CLSTREAM_DRIVER_CAPS_H
 
+#include "base/text.h"
 #include "driver/device.h"
 #include "driver/trust.h"
 
@@ -32,10 +33,7 @@ struct caps {
     bool migrate_blocks;          /* enqueueing a migration waits for the work ahead of it */
     bool binary_compiles; /* a program's binary is compiled when the driver is asked for it */
     bool fp64;
-    bool mma;        /* products by cl/mma.cl were tried, and right */
-    bool wgmma;      /* the same of cl/wgmma.cl */
-    bool split_f32;  /* by one of them those of split f32 took less time than without */
-    bool priorities; /* cl_khr_priority_hints, and a queue with one can be made */
+    bool priorities;              /* cl_khr_priority_hints, and a queue with one can be made */
     double pageable_write_blocks; /* share of a non-blocking write spent before it returns */
     double pageable_read_blocks;
     double pinned_speedup;           /* of pinned over pageable copies, host to device */
@@ -77,6 +75,12 @@ static inline bool caps_trusts_parts(const struct caps *caps) {
     return caps_trusts(caps, TRUST_SUB_BUFFER_ARGUMENTS) &&
            caps_trusts(caps, TRUST_SUB_BUFFER_COPIES);
 }
+
+/* Adds the key of one of a device's records in the disk cache; false: without memory. */
+bool caps_key(const struct device *device, const char *record, int format, struct text *key);
+
+/* CLSTREAM_PROBE=again replaces a record that was made while the machine was busy with something else. */
+bool caps_wanted_anew(void);
 
 /* Sets the chosen part of a record from its measured part. */
 void caps_choose(const struct device *device, struct caps *caps);

@@ -7,6 +7,7 @@
 #include "base/sized.h"
 #include "driver/caps.h"
 #include "driver/quirk.h"
+#include "driver/units.h"
 
 static cls_status null_argument(const char *call, const char *name) {
     return error_set(CLS_ERROR_INVALID_VALUE, "%s: %s is null", call, name);
@@ -63,9 +64,13 @@ cls_status cls_device_get_capability(size_t index, size_t i, cls_capability *out
     cls_status status = out ? at_index(call, index, &device) : null_argument(call, "out");
     if (status)
         return status;
-    if (i >= caps_figures)
+    if (i >= caps_figures + UNITS_FIGURES)
         return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: no figure %zu; there are %zu", call, i,
-                         caps_figures);
+                         caps_figures + UNITS_FIGURES);
+    if (i >= caps_figures) {
+        *out = units_figure(device_units(device), i - caps_figures);
+        return CLS_SUCCESS;
+    }
     const struct caps *caps;
     status = device_caps(device, &caps);
     if (!status)

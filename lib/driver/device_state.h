@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of a device entry that is made on first use: the capability record. Private to device.c, caps.c and
+/* The part of a device entry that is made on first use: its records. Private to device.c, caps.c, units.c and
  * program_disk.c. */
 #ifndef CLSTREAM_DRIVER_DEVICE_STATE_H
 #define CLSTREAM_DRIVER_DEVICE_STATE_H
@@ -7,11 +7,14 @@
 #include <pthread.h>
 
 #include "driver/caps.h"
+#include "driver/units.h"
 
 struct device_state {
-    pthread_mutex_t lock;   /* held while the record is made, so that other threads wait for it */
-    _Atomic(bool) has_caps; /* set once, after `caps` is complete */
+    pthread_mutex_t lock;    /* held while a record is made, so that other threads wait for it */
+    _Atomic(bool) has_caps;  /* set once, after `caps` is complete */
+    _Atomic(bool) has_units; /* the same of `units` */
     struct caps caps;
+    struct units units;
 };
 
 /* Whether the disk cache is worth its while for programs of the device; false before there is a record. */

@@ -194,7 +194,8 @@ static void probe_priorities(struct probe *probe, struct caps *caps) {
 /* --- all of them --- */
 
 /* A figure that a failed call spoilt is right for this process, in which it asks less of the driver, but is not kept. */
-static bool run_all(struct probe *probe, struct caps *caps) {
+static bool run_all(struct probe *probe, void *out) {
+    struct caps *const caps = out;
     if (!calibrate(probe))
         return false;
     const bool all_tried = trust_try_all(probe, caps);
@@ -209,22 +210,38 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_binary(probe, caps);
     probe_kernel_overlap(probe, caps);
     probe_fills(probe, caps);
-    probe_matrix_units(probe, caps);
     return probe_copies(probe, caps) && all_tried && !probe->stuck && probe->code == CL_SUCCESS;
 }
 
-bool probe_device(struct device *device, struct caps *caps) {
+static bool try_units(struct probe *probe, void *out) {
+    if (!calibrate(probe))
+        return false;
+    probe_begin(probe);
+    probe_matrix_units(probe, out);
+    return !probe->stuck && probe->code == CL_SUCCESS;
+}
+
+static bool with_probe(struct device *device, bool (*run)(struct probe *probe, void *out),
+                       void *out) {
     struct probe probe = {.device = device};
-    caps->fp64 = device->info.has_fp64 != 0;
     if (!at_exit_hold())
         return false;
     bool complete = probe_open(&probe);
     if (complete) {
         driver_enter(device);
-        complete = run_all(&probe, caps);
+        complete = run(&probe, out);
         probe_close(&probe);
         driver_leave(device);
     }
     at_exit_unhold();
     return complete;
+}
+
+bool probe_device(struct device *device, struct caps *caps) {
+    caps->fp64 = device->info.has_fp64 != 0;
+    return with_probe(device, run_all, caps);
+}
+
+bool probe_units(struct device *device, struct units *units) {
+    return with_probe(device, try_units, units);
 }

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "driver/caps.h"
+#include "driver/units.h"
 
 enum { PROBE_KERNELS = 2, PROBE_TRIES = 16 };
 
@@ -41,6 +42,12 @@ struct probe {
  * was no memory for the copies, or a wait ran out. */
 bool probe_device(struct device *device, struct caps *caps);
 
+/* Tries the matrix units. False as above. */
+bool probe_units(struct device *device, struct units *units);
+
+/* Whether there may be some. */
+bool probe_may_have_units(const struct device *device);
+
 /* Whether an out-of-order queue counts as serial, from how many of the tries overlapped on two in-order
  * queues and on it: at least three of four on the two, none on it. For a driver on which both overlap equally
  * often the answer is wrong less than once in 100,000 times. */
@@ -52,7 +59,7 @@ void probe_launches(struct probe *probe, struct caps *caps);
 void probe_binary(struct probe *probe, struct caps *caps);
 void probe_kernel_overlap(struct probe *probe, struct caps *caps);
 void probe_fills(struct probe *probe, struct caps *caps);
-void probe_matrix_units(struct probe *probe, struct caps *caps);
+void probe_matrix_units(struct probe *probe, struct units *units);
 bool probe_copies(struct probe *probe, struct caps *caps); /* false: they could not be measured */
 
 /* --- the context (probe_context.c) --- */

@@ -87,13 +87,12 @@ static bool open_product(struct probe_product *p) {
     p->a = malloc(inputs);
     p->b = malloc(inputs);
     p->c = malloc(output);
-    bool opened = p->a && p->b && p->c;
+    bool opened = probe_did(p->probe, p->a && p->b && p->c ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY);
     for (int i = 0; i < 4 && opened; i++) {
         cl_int code;
-        p->memory[i] = clCreateBuffer(p->probe->context, CL_MEM_READ_WRITE, sizes[i], NULL, &code);
-        if (code != CL_SUCCESS)
-            p->memory[i] = NULL;
-        opened = p->memory[i] != NULL;
+        cl_mem memory = clCreateBuffer(p->probe->context, CL_MEM_READ_WRITE, sizes[i], NULL, &code);
+        opened = probe_did(p->probe, code);
+        p->memory[i] = opened ? memory : NULL;
     }
     return opened;
 }
@@ -115,7 +114,7 @@ static bool move(struct probe_product *p, int which, float *host, bool write) {
                                                      host, 0, NULL, &event)
                               : clEnqueueReadBuffer(queue, p->memory[which], CL_FALSE, 0, bytes,
                                                     host, 0, NULL, &event);
-    return code == CL_SUCCESS && probe_finish(p->probe, queue, event);
+    return probe_did(p->probe, code) && probe_finish(p->probe, queue, event);
 }
 
 struct argument {
@@ -224,11 +223,16 @@ static bool is_right(const struct probe_product *p, const struct probe_way *way)
     return true;
 }
 
-static bool build_product(const struct probe *probe, const char *name, const char *options,
+/* That a compiler refuses the source is an answer; that there is no memory is none. */
+static bool build_product(struct probe *probe, const char *name, const char *options,
                           cl_program *program) {
     struct program_spec spec = {.name = name, .options = options};
-    return !source_get(name, &spec.source) &&
-           !program_build(probe->device, probe->context, &spec, program);
+    cls_status status = source_get(name, &spec.source);
+    if (!status)
+        status = program_build(probe->device, probe->context, &spec, program);
+    if (status && status != CLS_ERROR_BUILD_FAILED && status != CLS_ERROR_UNSUPPORTED)
+        probe_did(probe, CL_OUT_OF_HOST_MEMORY);
+    return !status;
 }
 
 /* The least time of a few runs, in seconds; INFINITY: it does not run, or is wrong. */
@@ -264,17 +268,19 @@ static bool try_ways(struct probe_product *p, const struct probe_way ways[WAYS],
     return right;
 }
 
-void probe_matrix_units(struct probe *probe, struct caps *caps) {
+bool probe_may_have_units(const struct device *device) {
+    return device->compute_capability >= MMA_CAPABILITY;
+}
+
+void probe_matrix_units(struct probe *probe, struct units *units) {
     struct probe_product product = {.probe = probe};
     const unsigned capability = probe->device->compute_capability;
-    if (probe->stuck || capability < MMA_CAPABILITY)
-        return;
     if (open_product(&product)) {
         double by_mma, by_wgmma = (double)INFINITY;
-        caps->mma = try_ways(&product, mma, &by_mma);
-        caps->wgmma = capability == WGMMA_CAPABILITY && try_ways(&product, wgmma, &by_wgmma);
-        caps->split_f32 = (caps->mma || caps->wgmma) &&
-                          (caps->wgmma ? by_wgmma : by_mma) < time_of(&product, &blocks);
+        units->mma = try_ways(&product, mma, &by_mma);
+        units->wgmma = capability == WGMMA_CAPABILITY && try_ways(&product, wgmma, &by_wgmma);
+        units->split_f32 = (units->mma || units->wgmma) &&
+                           (units->wgmma ? by_wgmma : by_mma) < time_of(&product, &blocks);
     }
     close_product(&product);
 }

@@ -38,15 +38,22 @@ static cls_status small_calls(cls_buffer memory, cls_dtype dtype, cls_stream str
     return status;
 }
 
-/* Multiplies twice, to warm up also the path of a second call, which finds in place what the first one made. */
-static cls_status product(cls_buffer memory, cls_dtype dtype, const size_t shape[3],
-                          cls_stream stream) {
+/* Multiplies with each input as it is and transposed, which may take other kernels, and once more, to warm up also the path
+ * of a second call, which finds in place what the first one made. */
+static cls_status products(cls_buffer memory, cls_dtype dtype, const size_t shape[3],
+                           cls_stream stream) {
     const size_t m = shape[0], n = shape[1], k = shape[2];
-    const cls_matrix a = cls_matrix_of(memory, dtype, m, k);
-    const cls_matrix b = cls_matrix_at(memory, dtype, m * k, k, n);
     const cls_matrix c = cls_matrix_at(memory, dtype, m * k + k * n, m, n);
-    cls_status status = cls_gemm_async(a, b, c, NULL, stream);
-    return status ? status : cls_gemm_async(a, b, c, NULL, stream);
+    cls_status status = CLS_SUCCESS;
+    for (int i = 0; i < 5 && !status; i++) {
+        cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+        config.transpose_a = i & 1;
+        config.transpose_b = i >> 1 & 1;
+        const cls_matrix a = cls_matrix_of(memory, dtype, i & 1 ? k : m, i & 1 ? m : k);
+        const cls_matrix b = cls_matrix_at(memory, dtype, m * k, i & 2 ? n : k, i & 2 ? k : n);
+        status = cls_gemm_async(a, b, c, &config, stream);
+    }
+    return status;
 }
 
 static cls_status elements(const size_t shape[3], size_t *out) {
@@ -88,7 +95,7 @@ cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k, cls_st
         return status;
     status = small_calls(memory, dtype, stream);
     if (!status && m)
-        status = product(memory, dtype, shape, stream);
+        status = products(memory, dtype, shape, stream);
     if (!status)
         status = cls_stream_synchronize(stream);
     cls_buffer_destroy(memory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/tiles.h"
 
-#include "driver/caps.h"
+#include "driver/units.h"
 #include "ops/product_args.h"
 #include "ops/product_limit.h"
 
@@ -32,7 +32,7 @@ struct way {
 };
 
 static bool has_wgmma(const struct blas_work *work) {
-    return work->op.caps->wgmma && product_limit() != LIMIT_MMA;
+    return device_units(work->op.device)->wgmma && product_limit() != LIMIT_MMA;
 }
 
 static const struct way *way_of(const struct blas_work *work) {
@@ -45,14 +45,14 @@ static const struct way *way_of(const struct blas_work *work) {
 
 static bool allows_units(const struct blas_work *work) {
     return blas_is_narrow(work->op.views[0].dtype) || work->math == CLS_GEMM_TF32 ||
-           (work->math == CLS_GEMM_F32 && work->op.caps->split_f32);
+           (work->math == CLS_GEMM_F32 && device_units(work->op.device)->split_f32);
 }
 
 bool tiles_suit(const struct blas_work *work) {
     const struct blas_call *x = &work->call;
-    return (work->op.caps->mma || has_wgmma(work)) && !x->f64 && allows_units(work) &&
-           x->m >= LEAST_SIDE && x->n >= LEAST_SIDE && x->k >= LEAST_TERMS &&
-           (double)x->m * (double)x->n * (double)x->k >= least_work;
+    return !x->f64 && x->m >= LEAST_SIDE && x->n >= LEAST_SIDE && x->k >= LEAST_TERMS &&
+           (double)x->m * (double)x->n * (double)x->k >= least_work && allows_units(work) &&
+           (device_units(work->op.device)->mma || has_wgmma(work));
 }
 
 /* A part of the inner length of some matrices of the batch. */

@@ -6,11 +6,14 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "driver/cache_file.h"
 #include "driver/caps.h"
 #include "driver/caps_table.h"
 #include "driver/paired.h"
 #include "driver/probe.h"
 #include "driver/quirk.h"
+#include "driver/units.h"
 
 #include "../support/patience.h"
 #include "child.h"
@@ -281,6 +284,49 @@ static void record_is_made_anew_when_asked_for(void **state) {
     assert_memory_equal(second, third, sizeof second);
 }
 
+/* A device whose compiler has no such instructions says no, once, and the record says it again; one that says yes is
+ * believed, and one of another length is not. */
+static int units_body(void *arg) {
+    const size_t *const yes = arg; /* bytes of a record, each of them yes; 0: there is none */
+    unsigned char record[8];
+    struct device *device;
+    struct text text = {0};
+    if (device_find(NULL, &device) != CLS_SUCCESS)
+        return NO_DEVICES;
+    CHECK(device_units(device)->mma == (device->compute_capability >= 80));
+    if (device->compute_capability)
+        return 0;
+    device->compute_capability = 90;
+    CHECK(caps_key(device, "matrix units", 1, &text));
+    const struct cache_bytes key = {text.bytes, text.length};
+    memset(record, 1, sizeof record);
+    if (*yes)
+        cache_store(CACHE_CAPS, key, (struct cache_bytes){record, *yes});
+    const struct units *units = device_units(device);
+    const bool believed = *yes == UNITS_FIGURES;
+    CHECK(units->mma == believed && units->wgmma == believed && units->split_f32 == believed);
+    struct cache_bytes payload;
+    void *owned;
+    CHECK(cache_load(CACHE_CAPS, key, &payload, &owned));
+    CHECK(payload.size == UNITS_FIGURES);
+    for (size_t i = 0; i < UNITS_FIGURES; i++)
+        CHECK(((const unsigned char *)payload.bytes)[i] == believed);
+    free(owned);
+    free(text.bytes);
+    return 0;
+}
+
+static void units_are_tried_and_kept(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        size_t yes = i == 0 ? 0 : i == 1 ? UNITS_FIGURES : UNITS_FIGURES + 1;
+        const int line = child_run(units_body, &yes);
+        if (line == NO_DEVICES)
+            skip();
+        assert_int_equal(line, 0);
+    }
+}
+
 /* Rounds that disagree and a time that passes, as the tests say (--wrap at the link). */
 
 static bool rounds_disagree;
@@ -475,6 +521,7 @@ int main(void) {
         cmocka_unit_test(shared_memory_is_never_staged),
         cmocka_unit_test(fills_take_the_fastest_width),
         cmocka_unit_test(table_names_every_figure_once),
+        ON_DISK(units_are_tried_and_kept),
         ON_DISK(probed_figures_are_plausible),
         ON_DISK(record_is_read_back_by_the_next_process),
         ON_DISK(corrupt_record_is_probed_again_and_rewritten),
