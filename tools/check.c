@@ -21,7 +21,7 @@
 #include <clstream/device.h>
 #include <clstream/version.h>
 
-enum { LINE = 1024, LIMIT_S = 120, LONGEST_S = 3600, NAME_WIDTH = 24 };
+enum { LINE = 1024, LIMIT_S = 300, LONGEST_S = 3600, NAME_WIDTH = 24 };
 
 static int limit_s = LIMIT_S; /* that a part may take */
 static uint64_t seed;         /* of what the parts draw */
@@ -52,7 +52,7 @@ static const char help[] =
     "Check whether the driver of a device gives right results, and print a report.\n"
     "\n"
     "      --device DEV   index, cpu, gpu, or part of a name (default $CLSTREAM_DEVICE)\n"
-    "      --limit S      seconds after which a part of the check counts as hung (default 120)\n"
+    "      --limit S      seconds after which a part of the check counts as hung (default 300)\n"
     "      --seed N       draws the same offsets and shapes as the report with that seed\n"
     "  -h, --help         print this\n"
     "\n"
@@ -212,7 +212,7 @@ static bool print_end(const struct part *part, int state, bool in_time, bool wel
     if (!part->title && in_time && WIFEXITED(state))
         return WEXITSTATUS(state) == TOOL_OK;
     if (!in_time)
-        snprintf(text, sizeof text, "did not end within %d s, and was killed", limit_s);
+        snprintf(text, sizeof text, "did not end within %d s (--limit), and was killed", limit_s);
     else if (WIFSIGNALED(state))
         snprintf(text, sizeof text, "the process crashed: %s", strsignal(WTERMSIG(state)));
     else if (WEXITSTATUS(state))

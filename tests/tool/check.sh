@@ -84,6 +84,6 @@ check "functions that do not build are named, and operations that need them" "$(
     for name in sin cos; do says "failed +unary $name +"; done
     [ "$rc" = 1 ] || echo "exit status $rc")"
 check "a part that hangs is a line" "$(lie hang --limit 1
-    says 'failed +[a-z]+ +did not end within 1 s'
+    says 'failed +[a-z]+ +did not end within 1 s \(--limit\)'
     [ "$rc" = 1 ] || echo "exit status $rc")"
 finish
