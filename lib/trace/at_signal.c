@@ -4,15 +4,18 @@
  * outside it returns: the interrupted thread may hold locks that the writer needs. After a fault it must not return, so it
  * waits, as long as the writer could reasonably take.
  */
-#define _XOPEN_SOURCE 700 /* SA_RESTART, SIGTRAP */
+#define _GNU_SOURCE /* dladdr, SA_RESTART, SIGTRAP */
 #include "trace/at_signal.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -33,6 +36,8 @@ static sem_t wake;
 static _Atomic int taken;         /* the first signal */
 static _Atomic uint64_t taken_ns; /* when; 0: none yet */
 static _Atomic bool done;
+static void (*_Atomic displaced)(
+    int); /* the handler of SIGABRT that ours was put over; NULL: none */
 
 static bool is_fault(int number) {
     for (size_t i = 0; i < COUNT_FAULTS; i++)
@@ -64,15 +69,51 @@ static void on_signal(int number) {
         }
         if (is_fault(number))
             await_writer();
+        if (number == SIGABRT && atomic_load(&displaced))
+            atomic_load (&displaced)(number);
         if (is_fault(number) || clock_now_ns() - atomic_load(&taken_ns) >= MOST_NS)
             end_by(number);
     }
     errno = before;
 }
 
+static bool is_of_compiler(void (*handler)(int)) {
+    Dl_info info;
+    void *address;
+    memcpy(&address, &handler, sizeof address);
+    return dladdr(address, &info) && info.dli_fname &&
+           (strstr(info.dli_fname, "LLVM") || strstr(info.dli_fname, "pocl"));
+}
+
+/* When PoCL compiles for the first time, LLVM puts handlers of its own over those that are there. They put them back and
+ * return, which ends the process by the next signal of the same kind; but after abort() there is none that is handled. */
+static void retake_abort(void) {
+    struct sigaction now, ours = {.sa_handler = on_signal};
+    sigemptyset(&ours.sa_mask);
+    if (sigaction(SIGABRT, NULL, &now) || now.sa_flags & SA_SIGINFO ||
+        now.sa_handler == on_signal || !is_of_compiler(now.sa_handler))
+        return;
+    atomic_store(&displaced, now.sa_handler);
+    sigaction(SIGABRT, &ours, NULL);
+}
+
+/* Waits for the signal, and looks again and again whether the handler is still there. */
+static void await_signal(void) {
+    for (;;) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 50 * 1000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (!sem_timedwait(&wake, &until))
+            return;
+        if (errno == ETIMEDOUT)
+            retake_abort();
+    }
+}
+
 static void *writer(void *arg) {
-    while (sem_wait(&wake) && errno == EINTR)
-        continue;
+    await_signal();
     const int number = atomic_load(&taken);
     write_out(is_fault(number));
     atomic_store(&done, true);

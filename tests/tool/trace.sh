@@ -185,8 +185,14 @@ ended() {
 ulimit -c 0 2>/dev/null || true
 check "a signal that ends the program, which waits, leaves its trace" "$(ended terminated 143)"
 case $SANITIZER_CFLAGS in
-'') check "so does a fault" "$(ended crashed 139)" ;;
-*) skip "so does a fault" "the sanitizer handles it" ;;
+'')
+    check "so does a fault" "$(ended crashed 139)"
+    check "so does abort, where the driver's compiler handles its signal too" "$(ended aborted 134)"
+    ;;
+*)
+    skip "so does a fault" "the sanitizer handles it"
+    skip "so does abort, where the driver's compiler handles its signal too" "the sanitizer handles it"
+    ;;
 esac
 check "a signal that cannot be caught leaves none, and that is told of" "$(rm -f "$work/ended.json"
 fails 137 'left no profile' "$clstream" trace -o "$work/ended.json" -- "$traced" killed)"

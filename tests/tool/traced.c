@@ -3,7 +3,7 @@
  * A program to be traced: two streams that depend on each other, host functions, and names that would
  * break a careless export. It ends as its argument says: "well", "pending" (exit with work that is not
  * waited for), "failing" (after a command failed), "idle" (without any work), or as "well" but by a signal:
- * "terminated" (while it waits for ever), "crashed" or "killed". "forked" is "well" in a forked
+ * "terminated" (while it waits for ever), "crashed", "aborted" or "killed". "forked" is "well" in a forked
  * child of a process that is idle, and "moved" is "pending" in another folder than it was started in.
  */
 #include <signal.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <clstream.h>
@@ -69,12 +70,16 @@ static void wait_for_ever(cls_stream stream) {
 /* A real fault: a compiler's handler that stands before the library's lets it happen again. */
 static void end_by_signal(const char *how, cls_stream stream) {
     static volatile int *volatile nowhere;
+    static const struct timespec unseen = {0, 200000000}; /* longer than a compiler's handler is */
     const bool terminated = strcmp(how, "terminated") == 0, killed = strcmp(how, "killed") == 0;
-    if (!terminated && !killed && strcmp(how, "crashed") != 0)
+    const bool aborted = strcmp(how, "aborted") == 0;
+    if (!terminated && !killed && !aborted && strcmp(how, "crashed") != 0)
         return;
     must(cls_context_synchronize(NULL));
     if (terminated || killed)
         raise(killed ? SIGKILL : SIGTERM);
+    else if (aborted && !nanosleep(&unseen, NULL))
+        abort();
     else
         *nowhere = 1;
     wait_for_ever(stream);
