@@ -20,6 +20,13 @@
  * version, in the call. cls_blas_warmup does both ahead of time. A NULL stream means the default stream of the views'
  * context. Every function may be called from any thread.
  *
+ * Some versions of CLBlast are wrong on some GPUs. So before it computes its first product of a type on a
+ * device, products that it computes are compared with the host's; the disk cache keeps the answer. Where
+ * they are wrong, a kernel of the library's own computes the products, and operations on vectors alone
+ * are unsupported; cls_gemm_explain and cls_blas_get_tuning have the reason. cls_gemm and
+ * cls_blas_warmup try CLBlast in time. A product that was submitted before this was known fails, and the
+ * stream's error says so.
+ *
  * CLBlast keeps kernels, and by them the cl_context, until it is told to forget those of all
  * contexts. The library does so at the end of each context that used these functions: the next
  * calls in other contexts compile again. A program that calls CLBlast itself too does so after one
@@ -45,7 +52,8 @@
  * inputs: at most 2^-10 times the sum of |a b|.
  *
  * Statuses common to all:
- * @retval CLS_ERROR_UNSUPPORTED   a call of vectors alone in a build without CLBlast, or the device has no f64
+ * @retval CLS_ERROR_UNSUPPORTED   a call of vectors alone in a build without CLBlast or on a device on
+ *                                 which it is wrong, or the device has no f64
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_CONTEXT_DESTROYED
  * @retval CLS_ERROR_WRONG_CONTEXT
@@ -257,6 +265,49 @@ CLS_API cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k
  * cls_blas_dot, cls_amax), and on GPUs large products of f32 and f64 take longer.
  */
 CLS_API int cls_blas_available(void);
+
+/**
+ * The parameters of CLBlast's kernels for products, on one device and for one type. `clstream tune` searches for those
+ * that take the least time, and keeps them. Start with CLS_BLAS_TUNING_INIT.
+ */
+typedef struct cls_blas_tuning {
+    size_t size; /**< sizeof(cls_blas_tuning) */
+    char parameters
+        [512]; /**< "KWG=16 KWI=2 ...": of each of the kernels Xgemm, XgemmDirect and GemmRoutine all or
+                               none, by CLBlast's names; "": CLBlast's own */
+    double gain;   /**< how many times as fast as CLBlast's own they were measured; 0: not */
+    uint64_t made; /**< when they were kept, in seconds since 1970; 0: they were not. Ignored by
+                               cls_blas_set_tuning */
+    const char *
+        refused; /**< why the library does not use CLBlast for the type, in words; static. NULL: it may.
+                               Ignored by cls_blas_set_tuning */
+} cls_blas_tuning;
+
+#define CLS_BLAS_TUNING_INIT \
+    { sizeof(cls_blas_tuning), "", 0.0, 0, NULL }
+
+/**
+ * Gets what is in force for device `index`, from CLBlast's first use on it in this process on: what cls_blas_set_tuning
+ * has set, or else what it has kept in the disk cache for this device, driver and version of CLBlast.
+ * @retval CLS_ERROR_UNSUPPORTED   a build without CLBlast, or the device has no f64
+ * @retval CLS_ERROR_TYPE_MISMATCH not CLS_F32 or CLS_F64
+ * @retval CLS_ERROR_NO_DEVICE     there is no device of this index
+ */
+CLS_API cls_status cls_blas_get_tuning(size_t index, cls_dtype dtype, cls_blas_tuning *out);
+
+/**
+ * Sets the parameters for this process and, with `keep` nonzero, for those that start later, by the disk cache. What
+ * CLBlast has compiled is thrown away; calls for the device must not be pending. Parameters of a kernel that were in use
+ * cannot be taken back in the same process, but by others. Whether products are right with them is tried as it is with
+ * CLBlast's own.
+ * @retval CLS_ERROR_INVALID_VALUE the parameters are malformed, do not fit each other, or ask for more than the
+ *                                 device has
+ * @retval CLS_ERROR_UNSUPPORTED   a build without CLBlast, or the device has no f64
+ * @retval CLS_ERROR_TYPE_MISMATCH not CLS_F32 or CLS_F64
+ * @retval CLS_ERROR_NO_DEVICE     there is no device of this index
+ */
+CLS_API cls_status cls_blas_set_tuning(size_t index, cls_dtype dtype, const cls_blas_tuning *tuning,
+                                       int keep);
 
 CLS_END_DECLS
 

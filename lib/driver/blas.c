@@ -6,6 +6,8 @@
 #include <pthread.h>
 
 #include "base/error.h"
+#include "driver/blas_standing.h"
+#include "driver/blas_trial.h"
 #include "driver/serial.h"
 #include "driver/status.h"
 
@@ -149,9 +151,7 @@ bool blas_is_compiled(const void *arguments) {
     return compiled >> 32 == atomic_load(&clearings) && (compiled & bit_of(call));
 }
 
-void blas_forget(const struct blas_user *user) {
-    if (!atomic_load(&user->seen))
-        return;
+static void clear_programs(void) {
     if (!driver_begin(NULL))
         return;
     clearings++;
@@ -160,11 +160,32 @@ void blas_forget(const struct blas_user *user) {
     driver_end(NULL);
 }
 
+void blas_forget(const struct blas_user *user) {
+    if (atomic_load(&user->seen))
+        clear_programs();
+}
+
+/* A trial waits for itself and for no other command; other threads' products of any device wait for it. */
+static void try_products_once(const struct device *device, cl_command_queue queue, bool f64) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const struct blas_standing *standing = blas_standing_of(device, f64);
+    if (blas_standing_verdict(device, f64) != TRIAL_UNTRIED || standing->tried)
+        return;
+    pthread_mutex_lock(&lock);
+    if (!standing->tried)
+        blas_standing_judge(device, f64, blas_trial(device, queue, f64));
+    pthread_mutex_unlock(&lock);
+}
+
 int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
                  cl_event *event) {
     const struct blas_call *call = arguments;
     const uint32_t seen = atomic_load(&clearings);
     atomic_store(&call->user->seen, true);
+    if (call->routine <= BLAS_GEMM_BATCHED)
+        try_products_once(device, queue, call->f64);
+    if (blas_refusal(device, call->f64))
+        return BLAS_IS_WRONG;
     if (!driver_begin(device))
         return CL_INVALID_OPERATION;
     const int code = routines[call->routine](call, &queue, event);
@@ -195,18 +216,22 @@ static _Atomic bool first_done;
 
 /* The first call of a process, which runs alone: CLBlast 1.5 fills its table of all routines, types and devices in the
  * first call of any of them, without a lock. This call only asks for a size; it compiles nothing and takes 2 ms, and
- * everybody else waits for it. If it fails, the next call is the first. */
+ * everybody else waits for it. If it fails, the next call is the first. The first call for a device also has CLBlast told
+ * its parameters. */
 static cls_status first_call(const struct device *device, cl_command_queue queue) {
     const struct blas_call one = {.m = 1, .n = 1, .k = 1, .a.step = 1, .b.step = 1, .c.step = 1};
     size_t bytes;
-    if (atomic_load_explicit(&first_done, memory_order_acquire))
+    if (atomic_load_explicit(&first_done, memory_order_acquire) &&
+        blas_standing_of(device, false)->applied && blas_standing_of(device, true)->applied)
         return CLS_SUCCESS;
     pthread_mutex_lock(&first_lock);
     cls_status status = CLS_SUCCESS;
     if (!atomic_load(&first_done))
         status = gemm_temporary(device, queue, &one, &bytes);
-    if (!status)
+    if (!status) {
+        blas_standing_apply(device);
         atomic_store(&first_done, true);
+    }
     pthread_mutex_unlock(&first_lock);
     return status;
 }
@@ -214,7 +239,9 @@ static cls_status first_call(const struct device *device, cl_command_queue queue
 cls_status blas_temporary(const struct device *device, cl_command_queue queue,
                           const struct blas_call *x, size_t *bytes) {
     size_t size = 0;
-    cls_status status = first_call(device, queue);
+    const char *refusal = blas_refusal(device, x->f64);
+    cls_status status =
+        refusal ? error_set(CLS_ERROR_UNSUPPORTED, "%s", refusal) : first_call(device, queue);
     if (!status && x->routine == BLAS_GEMM)
         status = gemm_temporary(device, queue, x, &size);
     if (x->routine == BLAS_AMAX && (x->a.offset || x->a.step != 1))
@@ -224,6 +251,16 @@ cls_status blas_temporary(const struct device *device, cl_command_queue queue,
     if (!status)
         *bytes = size;
     return status;
+}
+
+/* Before the first call of the process CLBlast is left alone: that call tells it the parameters. */
+static void renew_parameters(const struct device *device) {
+    pthread_mutex_lock(&first_lock);
+    if (atomic_load(&first_done)) {
+        blas_standing_apply(device);
+        clear_programs();
+    }
+    pthread_mutex_unlock(&first_lock);
 }
 
 #else
@@ -256,6 +293,39 @@ cls_status blas_temporary(const struct device *device, cl_command_queue queue,
 }
 
 #endif
+
+const char *blas_refusal(const struct device *device, bool f64) {
+    return blas_standing_verdict(device, f64) == TRIAL_WRONG
+               ? "CLBlast's products were tried on this device and were wrong"
+               : NULL;
+}
+
+void blas_try(const struct device *device, cl_command_queue queue, bool f64) {
+#ifdef HAVE_CLBLAST
+    if (!first_call(device, queue))
+        try_products_once(device, queue, f64);
+#else
+    (void)device;
+    (void)queue;
+    (void)f64;
+#endif
+}
+
+void blas_get_tuning(const struct device *device, bool f64, cls_blas_tuning *out) {
+    blas_standing_tuning(device, f64, out);
+    out->size = sizeof *out;
+    out->refused = blas_refusal(device, f64);
+}
+
+bool blas_set_tuning(const struct device *device, bool f64, const cls_blas_tuning *tuning,
+                     bool keep) {
+    if (!blas_standing_set(device, f64, tuning, keep))
+        return false;
+#ifdef HAVE_CLBLAST
+    renew_parameters(device);
+#endif
+    return true;
+}
 
 cl_mem *blas_memory(void *arguments, unsigned view) {
     static const unsigned char outputs[BLAS_ROUTINES] = {

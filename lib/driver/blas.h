@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface to CLBlast, the BLAS library for OpenCL; driver/blas.c alone calls it. Each call runs one routine on an
+ * The interface to CLBlast, the BLAS library for OpenCL; driver/blas.c alone calls it, with blas_standing.c for its
+ * parameters and blas_trial.c. Each call runs one routine on an
  * in-order queue, since CLBlast takes no wait lists and its first kernels wait for nothing. Matrices are row-major.
  * Without CLBlast in the build every call is CLS_ERROR_UNSUPPORTED.
  */
@@ -9,7 +10,12 @@
 
 #include <stdatomic.h>
 
+#include <clstream/blas.h>
+
 #include "driver/device.h"
+
+/* The code of a call that was refused because CLBlast's products are wrong on the device. */
+#define BLAS_IS_WRONG (-2999)
 
 enum blas_routine {
     BLAS_GEMM,
@@ -70,6 +76,18 @@ cls_status blas_temporary(const struct device *device, cl_command_queue queue,
  * receives the event of the last command. Returns CL_SUCCESS, or a code of OpenCL or CLBlast. */
 int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
                  cl_event *event);
+
+/* Why CLBlast is not to be used on a device for a type, in words; static. NULL: it may be. */
+const char *blas_refusal(const struct device *device, bool f64);
+
+/* Compares products with the host's, where that has not been done: compiles, and waits. blas_enqueue does so before the
+ * first product. `queue` is any queue of the device. */
+void blas_try(const struct device *device, cl_command_queue queue, bool f64);
+
+/* As cls_blas_get_tuning and cls_blas_set_tuning. False: the parameters are none. */
+void blas_get_tuning(const struct device *device, bool f64, cls_blas_tuning *out);
+bool blas_set_tuning(const struct device *device, bool f64, const cls_blas_tuning *tuning,
+                     bool keep);
 
 /* Where the memory of a view is: inputs have numbers from 0 on, the output is the last view. */
 cl_mem *blas_memory(void *arguments, unsigned view);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum cache_kind { CACHE_PROGRAM = 1, CACHE_CAPS = 2 };
+enum cache_kind { CACHE_PROGRAM = 1, CACHE_CAPS = 2, CACHE_BLAS = 3 };
 
 /* Bytes that the holder of this struct does not own. */
 struct cache_bytes {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of a device entry that is made on first use: its records. Private to device.c, caps.c, units.c and
- * program_disk.c. */
+/* The part of a device entry that is made on first use: its records. Private to device.c, caps.c, units.c,
+ * program_disk.c and blas_standing.c. */
 #ifndef CLSTREAM_DRIVER_DEVICE_STATE_H
 #define CLSTREAM_DRIVER_DEVICE_STATE_H
 
 #include <pthread.h>
 
+#include "driver/blas_standing.h"
 #include "driver/caps.h"
 #include "driver/units.h"
 
@@ -15,6 +16,7 @@ struct device_state {
     _Atomic(bool) has_units; /* the same of `units` */
     struct caps caps;
     struct units units;
+    struct blas_standing blas[2]; /* of f32 and f64 */
 };
 
 /* Whether the disk cache is worth its while for programs of the device; false before there is a record. */

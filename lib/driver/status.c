@@ -79,6 +79,8 @@ static const struct code_row {
     ROW(CL_PLATFORM_NOT_FOUND_KHR, CLS_ERROR_NO_DEVICE),
     /* NVIDIA's own, in no header: a kernel read or wrote outside its buffers. */
     {-9999, "CL_NV_ILLEGAL_ACCESS", CLS_ERROR_CONTEXT_LOST},
+    /* The library's own: BLAS_IS_WRONG. */
+    {-2999, "CLBlast's products are wrong on this device", CLS_ERROR_UNSUPPORTED},
 };
 
 static const struct code_row *find(cl_int code) {

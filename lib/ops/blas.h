@@ -31,6 +31,7 @@ struct blas_work {
     unsigned out; /* the output's number */
     struct blas_call call;
     cls_gemm_math math; /* of an f32 product */
+    bool waits;         /* the caller waits for the result */
     struct epilogue epilogue;
     size_t bias_row,
         bias_column;        /* elements of the bias from row to row, and from column to column */

@@ -107,7 +107,7 @@ static cls_status submit(struct blas_work *work, const cls_gemm_config *config, 
         return CLS_SUCCESS;
     if (!inner || work->call.alpha == 0)
         return blas_scale(work, rows, columns, work->call.beta);
-    return product_submit(work, product_way(work).way);
+    return product_submit(work);
 }
 
 static cls_status tell_way(const struct blas_work *work, const struct product *product,
@@ -128,7 +128,7 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
                        struct buffer *const *kept, const cls_gemm_config *config, cls_stream stream,
                        bool blocking, cls_gemm_explanation *told) {
     struct product product;
-    struct blas_work work = {.name = "gemm", .kept = kept};
+    struct blas_work work = {.name = "gemm", .kept = kept, .waits = blocking};
     struct blas_view views[4];
     cls_status status = blas_read_config(config, &product.config);
     if (!status)
@@ -197,7 +197,7 @@ static cls_status gemv_check(const cls_matrix *a, const cls_vector *x, const cls
 
 static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
                        const cls_gemm_config *given, cls_stream stream, bool blocking) {
-    struct blas_work work = {.name = "gemv"};
+    struct blas_work work = {.name = "gemv", .waits = blocking};
     cls_gemm_config config;
     struct blas_view views[4];
     cls_status status = blas_read_config(given, &config);

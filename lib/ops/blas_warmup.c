@@ -2,6 +2,7 @@
 /* cls_blas_warmup: calls every routine once through the public functions, so that CLBlast has compiled its
  * kernels. */
 #include <clstream/buffer.h>
+#include <clstream/context.h>
 #include <clstream/stream.h>
 
 #include "base/error.h"
@@ -10,7 +11,16 @@
 
 enum { SMALL = 64 };
 
-static cls_status small_calls(cls_buffer memory, cls_dtype dtype, cls_stream stream) {
+/* Whether there are operations on vectors alone, once a product may have found CLBlast wrong. */
+static bool has_vectors(cls_context context, cls_dtype dtype) {
+    cls_blas_tuning tuning = CLS_BLAS_TUNING_INIT;
+    size_t device;
+    return !cls_context_get_device(context, &device) &&
+           !cls_blas_get_tuning(device, dtype, &tuning) && !tuning.refused;
+}
+
+static cls_status small_calls(cls_context context, cls_buffer memory, cls_dtype dtype,
+                              cls_stream stream) {
     const size_t half = SMALL * SMALL;
     const cls_matrix a = cls_matrix_of(memory, dtype, SMALL / 2, SMALL / 2);
     const cls_matrix c = cls_matrix_at(memory, dtype, half, SMALL / 2, SMALL / 2);
@@ -18,12 +28,12 @@ static cls_status small_calls(cls_buffer memory, cls_dtype dtype, cls_stream str
     const cls_vector y = cls_vector_from(cls_array_at(memory, dtype, half, SMALL / 2));
     cls_gemm_config two = CLS_GEMM_CONFIG_INIT;
     two.batches = 2;
-    cls_status status = cls_gemm_async(a, a, c, NULL, stream);
+    cls_status status = cls_gemm(a, a, c, NULL, stream);
     if (!status)
         status = cls_gemm_async(a, a, c, &two, stream);
     if (!status)
         status = cls_gemv_async(a, x, y, NULL, stream);
-    if (!blas_available() || blas_is_narrow(dtype))
+    if (!blas_available() || blas_is_narrow(dtype) || !has_vectors(context, dtype))
         return status;
     if (!status)
         status = cls_axpy_async(1, x, y, stream);
@@ -51,7 +61,7 @@ static cls_status products(cls_buffer memory, cls_dtype dtype, const size_t shap
         config.transpose_b = i >> 1 & 1;
         const cls_matrix a = cls_matrix_of(memory, dtype, i & 1 ? k : m, i & 1 ? m : k);
         const cls_matrix b = cls_matrix_at(memory, dtype, m * k, i & 2 ? n : k, i & 2 ? k : n);
-        status = cls_gemm_async(a, b, c, &config, stream);
+        status = i ? cls_gemm_async(a, b, c, &config, stream) : cls_gemm(a, b, c, &config, stream);
     }
     return status;
 }
@@ -93,7 +103,7 @@ cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k, cls_st
         status = cls_buffer_create(context, count * sizeof(double), &memory);
     if (status)
         return status;
-    status = small_calls(memory, dtype, stream);
+    status = small_calls(context, memory, dtype, stream);
     if (!status && m)
         status = products(memory, dtype, shape, stream);
     if (!status)

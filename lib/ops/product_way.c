@@ -9,7 +9,9 @@
 struct product_way product_way(const struct blas_work *work) {
     const bool narrow = blas_is_narrow(work->op.views[0].dtype);
     const bool f32 = work->op.views[0].dtype == CLS_F32;
-    if (product_limit() == LIMIT_CLBLAST && !narrow)
+    const char *refusal =
+        narrow || !blas_available() ? NULL : blas_refusal(work->op.device, work->call.f64);
+    if (product_limit() == LIMIT_CLBLAST && !narrow && !refusal)
         return (struct product_way){CLS_GEMM_WAY_CLBLAST, "CLSTREAM_GEMM says so"};
     if (panels_suit(work->op.device))
         return (struct product_way){CLS_GEMM_WAY_PANELS, "the device is a CPU"};
@@ -21,6 +23,8 @@ struct product_way product_way(const struct blas_work *work) {
         return (struct product_way){CLS_GEMM_WAY_BLOCKS, "the elements have 16 bits"};
     if (!blas_available())
         return (struct product_way){CLS_GEMM_WAY_BLOCKS, "this library was built without CLBlast"};
+    if (refusal)
+        return (struct product_way){CLS_GEMM_WAY_BLOCKS, refusal};
     if (blocks_suit(work))
         return (struct product_way){CLS_GEMM_WAY_BLOCKS,
                                     "the product takes less time than a call of CLBlast"};
@@ -48,7 +52,20 @@ static cls_status submit_clblast(struct blas_work *work) {
                                                        : blas_scale(work, rows, columns, 1);
 }
 
-cls_status product_submit(struct blas_work *work, cls_gemm_way way) {
+/* A caller that waits anyway has CLBlast tried ahead; else the product's own command does that, and fails where CLBlast
+ * is wrong. */
+static cls_gemm_way choose_way(const struct blas_work *work) {
+    const cls_gemm_way way = product_way(work).way;
+    cl_command_queue queue;
+    if (way != CLS_GEMM_WAY_CLBLAST || !work->waits || work->call.routine == BLAS_GEMV ||
+        op_any_queue(&work->op, &queue))
+        return way;
+    blas_try(work->op.device, queue, work->call.f64);
+    return product_way(work).way;
+}
+
+cls_status product_submit(struct blas_work *work) {
+    const cls_gemm_way way = choose_way(work);
     if (way == CLS_GEMM_WAY_CLBLAST)
         return submit_clblast(work);
     see_product(&work->call);

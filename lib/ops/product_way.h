@@ -13,7 +13,7 @@ struct product_way {
 /* That of a call whose operands and sizes are filled in, which is left alone. */
 struct product_way product_way(const struct blas_work *work);
 
-/* Submits the call by a way. Its inner length and its output are not empty. */
-cls_status product_submit(struct blas_work *work, cls_gemm_way way);
+/* Submits the call by its way. Its inner length and its output are not empty. */
+cls_status product_submit(struct blas_work *work);
 
 #endif

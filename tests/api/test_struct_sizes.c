@@ -302,6 +302,11 @@ static cls_status take_gemm(const void *in) {
     return cls_gemm(m, m, out, in, w.a);
 }
 
+static cls_status take_tuning(const void *in) {
+    const cls_status status = cls_blas_set_tuning(0, CLS_F32, in, 0);
+    return status == CLS_ERROR_UNSUPPORTED && !cls_blas_available() ? CLS_SUCCESS : status;
+}
+
 static cls_status take_task(const void *in) { return cls_task_graph_add(w.graph, in, NULL); }
 
 static cls_status take_stage(const void *in) {
@@ -352,6 +357,7 @@ static const struct options {
     OPTIONS(cls_batch_config, take_batch),
     OPTIONS(cls_graph_config, take_graph),
     {"cls_gemm_config", sizeof(cls_gemm_config), sizeof(size_t), &good_gemm, take_gemm},
+    OPTIONS(cls_blas_tuning, take_tuning),
     OPTIONS(cls_triple_buffer_config, take_ring),
     OPTIONS(cls_async_coordinator_config, take_async),
     OPTIONS(cls_prefetcher_config, take_prefetcher),
