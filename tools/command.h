@@ -9,5 +9,6 @@ int command_gen(int argc, char **argv);
 int command_trace(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_check(int argc, char **argv);
+int command_tune(int argc, char **argv);
 
 #endif

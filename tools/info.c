@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include <clstream/blas.h>
 #include <clstream/device.h>
 
 #include "failure.h"
@@ -81,6 +83,36 @@ static cls_status print_quirks(size_t index) {
     return status == CLS_ERROR_OUT_OF_RANGE ? CLS_SUCCESS : status;
 }
 
+static void print_tuning(cls_dtype dtype, const cls_blas_tuning *tuning) {
+    char day[32] = "for this process";
+    const time_t made = (time_t)tuning->made;
+    struct tm when;
+    if (made && gmtime_r(&made, &when))
+        strftime(day, sizeof day, "on %Y-%m-%d", &when);
+    printf("    %s: ", cls_dtype_name(dtype));
+    if (tuning->refused)
+        print_wrapped(tuning->refused, 6);
+    else if (!*tuning->parameters)
+        puts("its own parameters");
+    else
+        printf("tuned %s, %.2f times as fast as its own\n      ", day, tuning->gain);
+    if (!tuning->refused && *tuning->parameters)
+        print_wrapped(tuning->parameters, 6);
+}
+
+/* Nothing for a type that CLBlast does not compute on this device. */
+static void print_products(size_t index) {
+    static const cls_dtype dtypes[] = {CLS_F32, CLS_F64};
+    cls_blas_tuning tuning = CLS_BLAS_TUNING_INIT;
+    bool first = true;
+    for (int i = 0; i < 2; i++)
+        if (cls_blas_get_tuning(index, dtypes[i], &tuning) == CLS_SUCCESS) {
+            fputs(first ? "  products by CLBlast\n" : "", stdout);
+            print_tuning(dtypes[i], &tuning);
+            first = false;
+        }
+}
+
 /* Whose context can open buffers of this device's. */
 static void print_sharing(size_t index, size_t count) {
     char text[SIZE_TEXT];
@@ -126,8 +158,10 @@ static cls_status print_device(size_t index, size_t count, bool chosen) {
     status = print_capabilities(index);
     if (status == CLS_SUCCESS)
         status = print_quirks(index);
-    if (status == CLS_SUCCESS)
+    if (status == CLS_SUCCESS) {
+        print_products(index);
         print_sharing(index, count);
+    }
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include <clstream/blas.h>
 #include <clstream/device.h>
 
 #include "failure.h"
@@ -49,6 +50,20 @@ static cls_status add_quirks(json_t *device, size_t index) {
     return status == CLS_ERROR_OUT_OF_RANGE ? CLS_SUCCESS : status;
 }
 
+static void add_products(json_t *device, size_t index) {
+    static const cls_dtype dtypes[] = {CLS_F32, CLS_F64};
+    cls_blas_tuning tuning = CLS_BLAS_TUNING_INIT;
+    json_t *list = json_array();
+    for (int i = 0; i < 2; i++)
+        if (cls_blas_get_tuning(index, dtypes[i], &tuning) == CLS_SUCCESS)
+            json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:I, s:s}", "dtype",
+                                                  cls_dtype_name(dtypes[i]), "parameters",
+                                                  tuning.parameters, "gain", tuning.gain, "made",
+                                                  (json_int_t)tuning.made, "refused",
+                                                  tuning.refused ? tuning.refused : ""));
+    json_object_set_new(device, "products_by_clblast", list);
+}
+
 /* A pair that cannot be tried is of kind "unknown". */
 static void add_sharing(json_t *device, size_t index, size_t count) {
     json_t *list = json_array();
@@ -74,8 +89,10 @@ static bool add_device(json_t *devices, size_t index, size_t count) {
         status = add_capabilities(device, index);
     if (status == CLS_SUCCESS)
         status = add_quirks(device, index);
-    if (status == CLS_SUCCESS)
+    if (status == CLS_SUCCESS) {
+        add_products(device, index);
         add_sharing(device, index, count);
+    }
     if (status != CLS_SUCCESS) {
         json_decref(device);
         fail_status(&failure, status, "cannot describe a device");

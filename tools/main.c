@@ -16,6 +16,7 @@ static const struct {
 } commands[] = {
     {"info", command_info},   {"run", command_run},     {"gen", command_gen},
     {"trace", command_trace}, {"bench", command_bench}, {"check", command_check},
+    {"tune", command_tune},
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -30,6 +31,7 @@ static const char help[] =
     "  trace  run a program and write a profile of its streams\n"
     "  bench  measure a device, and compare results\n"
     "  check  tell whether a device's driver gives right results\n"
+    "  tune   search for the parameters with which CLBlast's products are fastest\n"
     "\n"
     "  clstream COMMAND --help   describe a command\n"
     "  clstream --version        print the version\n"

@@ -27,7 +27,7 @@ for index, device in enumerate(devices):
     assert device["index"] == index
     for key in ("name", "type", "vendor", "platform", "version", "driver_version", "global_memory",
                 "max_allocation", "local_memory", "compute_units", "max_work_group", "base_align",
-                "has_fp64", "unified_memory", "capabilities", "quirks"):
+                "has_fp64", "unified_memory", "capabilities", "quirks", "products_by_clblast"):
         assert key in device, key
     assert device["global_memory"] >= device["max_allocation"] > 0
     assert len(device["capabilities"]) > 5
@@ -36,6 +36,8 @@ for index, device in enumerate(devices):
         assert figure["unit"] != "bool" or figure["value"] in (0, 1), figure
     for quirk in device["quirks"]:
         assert set(quirk) == {"name", "reason"}
+    for products in device["products_by_clblast"]:
+        assert set(products) == {"dtype", "parameters", "gain", "made", "refused"}
     assert [pair["device"] for pair in device["memory_used_by"]] == list(range(len(devices)))
     for pair in device["memory_used_by"]:
         assert set(pair) == {"device", "kind", "gb_per_s", "latency_ns", "reason"}

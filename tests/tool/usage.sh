@@ -5,7 +5,7 @@ set -eu
 . "$srcdir/tests/tool/common.sh"
 
 check "--version" "$("$clstream" --version | grep -qx 'clstream [0-9][0-9.]*' || "$clstream" --version)"
-for words in --help 'run --help' 'gen --help' 'info --help' 'check --help' 'trace --help' 'bench --help'; do
+for words in --help 'run --help' 'gen --help' 'info --help' 'check --help' 'trace --help' 'bench --help' 'tune --help'; do
     # shellcheck disable=SC2086
     check "$words goes to the standard output, within 100 columns" \
         "$("$clstream" $words >"$work/help" 2>"$work/said" || echo "exit status $?"
