@@ -168,7 +168,7 @@ static int by_value(const void *left, const void *right) {
 /* How many times as fast as CLBlast's own these are, by the median of some turns; 0: they are not right, or there is no
  * time to say so. Leaves a process that has them. */
 static double confirm(struct search *search, const char *text, double *seconds) {
-    double gains[TURNS], own[TUNE_SHAPES];
+    double gains[TURNS];
     tune_worker_end(&search->trying);
     if (!tune_worker_start(&search->trying, &search->job, search->until))
         return 0;
@@ -178,10 +178,10 @@ static double confirm(struct search *search, const char *text, double *seconds) 
             return 0;
     for (int turn = 0; turn < TURNS; turn++) {
         for (unsigned i = 0; i < search->job.count; i++)
-            if (!ask(search, &search->own, TUNE_TIME, i, "", &own[i]) ||
+            if (!ask(search, &search->own, TUNE_TIME, i, "", &search->before[i]) ||
                 !ask(search, &search->trying, TUNE_TIME, i, text, &seconds[i]))
                 return 0;
-        gains[turn] = mean(own, search->job.count) / mean(seconds, search->job.count);
+        gains[turn] = mean(search->before, search->job.count) / mean(seconds, search->job.count);
     }
     qsort(gains, TURNS, sizeof *gains, by_value);
     return gains[TURNS / 2];
@@ -353,9 +353,8 @@ static int take_option(int option, struct options *options) {
 
 static int tune_all(const struct options *options) {
     int code = TOOL_OK;
-    for (unsigned i = 0; i < options->n_dtypes; i++) {
-        const int one = tune(options, options->dtypes[i]);
-        code = one ? one : code;
+    for (unsigned i = 0; i < options->n_dtypes && !code; i++) {
+        code = tune(options, options->dtypes[i]);
         fflush(stdout);
     }
     return code;
