@@ -42,11 +42,12 @@ static int look(const struct setting *setting, const char **ignored) {
 
 /* Without the report a misspelt word would be taken for an option that has no effect. */
 static void tell_ignored(const struct setting *setting, const char *text) {
-    const struct setting_word *words = setting->words;
-    const char *third = words[2].word;
-    fprintf(stderr, "clstream: %s=%s is ignored: there are '%s'%s%s%s and '%s'\n",
-            setting->variable, text, words[0].word, third ? ", '" : "", third ? words[1].word : "",
-            third ? "'" : "", third ? third : words[1].word);
+    fprintf(stderr, "clstream: %s=%s is ignored: there are", setting->variable, text);
+    for (size_t i = 0; i < WORDS && setting->words[i].word; i++) {
+        const bool is_last = i + 1 == WORDS || !setting->words[i + 1].word;
+        fprintf(stderr, "%s '%s'", !i ? "" : is_last ? " and" : ",", setting->words[i].word);
+    }
+    fputc('\n', stderr);
 }
 
 int setting_read(const struct setting *setting, _Atomic int *known) {

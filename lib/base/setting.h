@@ -9,7 +9,7 @@
 
 #include <clstream/status.h>
 
-/* An option of two or three words. The variable is read once, because a program may change its environment while another
+/* An option of two to four words. The variable is read once, because a program may change its environment while another
  * thread is in the library. Unset or empty means `otherwise`, and so does an unknown word, which is reported once
  * on the standard error. */
 struct setting {
@@ -17,7 +17,7 @@ struct setting {
     struct setting_word {
         const char *word;
         int value;
-    } words[3];
+    } words[4];
     int otherwise;
 };
 

@@ -3,7 +3,7 @@
 
 #include "ops/blocks.h"
 #include "ops/panels.h"
-#include "ops/product_limit.h"
+#include "ops/product_wish.h"
 #include "ops/tiles.h"
 
 struct product_way product_way(const struct blas_work *work) {
@@ -11,13 +11,13 @@ struct product_way product_way(const struct blas_work *work) {
     const bool f32 = work->op.views[0].dtype == CLS_F32;
     const char *refusal =
         narrow || !blas_available() ? NULL : blas_refusal(work->op.device, work->call.f64);
-    if (product_limit() == LIMIT_CLBLAST && !narrow && !refusal)
+    if (product_wish() == WISH_CLBLAST && !narrow && !refusal)
         return (struct product_way){CLS_GEMM_WAY_CLBLAST, "CLSTREAM_GEMM says so"};
     if (panels_suit(work->op.device))
         return (struct product_way){CLS_GEMM_WAY_PANELS, "the device is a CPU"};
-    if (tiles_suit(work) && (!f32 || product_limit() != LIMIT_PEDANTIC))
+    if (tiles_suit(work) && (!f32 || product_wish() != WISH_PEDANTIC))
         return (struct product_way){
-            CLS_GEMM_WAY_TILES, "the product is large, and a probe of the device's matrix units "
+            CLS_GEMM_WAY_TILES, "the product is large, and a trial of the device's matrix units "
                                 "found right values"};
     if (narrow)
         return (struct product_way){CLS_GEMM_WAY_BLOCKS, "the elements have 16 bits"};

@@ -3,7 +3,7 @@
 
 #include "driver/units.h"
 #include "ops/product_args.h"
-#include "ops/product_limit.h"
+#include "ops/product_wish.h"
 
 enum {
     ROWS = 128,     /* of a tile of a; these and those below as in cl/tiles.cl */
@@ -13,11 +13,11 @@ enum {
     WGMMA_GROUP = 384,
     STRIP = 32,       /* rows that a group packs */
     LEAST_SIDE = 96,  /* rows and columns: a tile of fewer is mostly zeros */
-    LEAST_TERMS = 64, /* with fewer, packing takes longer than multiplying */
+    LEAST_TERMS = 64, /* with fewer, a launch takes longer than multiplying */
 };
 
-/* Multiplications from which on two launches take less time than CLBlast's. */
-static const double least_work = 256.0 * 256 * 256;
+/* Multiplications of floats from which on packing and multiplying take less time than other kernels. */
+static const double least_of_floats = 1.2e8;
 
 /* At most: what is packed at a time. Of a longer product parts of the inner length are added up, of a batch matrices are
  * done by and by. */
@@ -29,30 +29,40 @@ struct way {
     size_t columns; /* of a tile of b */
     size_t parts;   /* numbers that an input becomes */
     size_t steps;   /* of a tile */
+    double least;   /* multiplications from which on it takes less time than other kernels */
 };
 
 static bool has_wgmma(const struct blas_work *work) {
-    return device_units(work->op.device)->wgmma && product_limit() != LIMIT_MMA;
+    return device_units(work->op.device)->wgmma && product_wish() != WISH_MMA;
 }
 
 static const struct way *way_of(const struct blas_work *work) {
-    static const struct way ways[2][3] = {
-        {{MMA_PRODUCT, 128, 2, 32}, {MMA_PRODUCT, 128, 1, 32}, {MMA_PRODUCT, 128, 1, 64}},
-        {{WGMMA_PRODUCT, 128, 2, 32}, {WGMMA_PRODUCT, 256, 1, 32}, {WGMMA_PRODUCT, 256, 1, 64}}};
+    static const struct way ways[2][3] = {{{MMA_PRODUCT, 128, 2, 32, 2e9},
+                                           {MMA_PRODUCT, 128, 1, 32, 0},
+                                           {MMA_PRODUCT, 128, 1, 64, 0}},
+                                          {{WGMMA_PRODUCT, 128, 2, 32, 1.5e8},
+                                           {WGMMA_PRODUCT, 256, 1, 32, 0},
+                                           {WGMMA_PRODUCT, 256, 1, 64, 0}}};
     const struct way *const own = ways[has_wgmma(work)];
     return &own[blas_is_narrow(work->op.views[0].dtype) ? 2 : work->math == CLS_GEMM_TF32];
 }
 
-static bool allows_units(const struct blas_work *work) {
-    return blas_is_narrow(work->op.views[0].dtype) || work->math == CLS_GEMM_TF32 ||
-           (work->math == CLS_GEMM_F32 && device_units(work->op.device)->split_f32);
+/* Asks for the units, whose trial takes time, last. */
+static bool pays(const struct blas_work *work) {
+    const struct blas_call *x = &work->call;
+    const bool narrow = blas_is_narrow(work->op.views[0].dtype);
+    const double multiplications = (double)x->m * (double)x->n * (double)x->k;
+    return x->m >= LEAST_SIDE && x->n >= LEAST_SIDE && x->k >= LEAST_TERMS &&
+           (narrow || multiplications >= least_of_floats) &&
+           (narrow || work->math == CLS_GEMM_TF32 || device_units(work->op.device)->split_f32) &&
+           multiplications >= way_of(work)->least;
 }
 
 bool tiles_suit(const struct blas_work *work) {
-    const struct blas_call *x = &work->call;
-    return !x->f64 && x->m >= LEAST_SIDE && x->n >= LEAST_SIDE && x->k >= LEAST_TERMS &&
-           (double)x->m * (double)x->n * (double)x->k >= least_work && allows_units(work) &&
-           (device_units(work->op.device)->mma || has_wgmma(work));
+    const bool wanted = product_wish() == WISH_UNITS || product_wish() == WISH_MMA;
+    return !work->call.f64 && work->call.routine != BLAS_GEMV &&
+           (work->math != CLS_GEMM_PEDANTIC || blas_is_narrow(work->op.views[0].dtype)) &&
+           (wanted || pays(work)) && (device_units(work->op.device)->mma || has_wgmma(work));
 }
 
 /* A part of the inner length of some matrices of the batch. */

@@ -139,6 +139,8 @@ bool __wrap_cache_load(enum cache_kind kind, struct cache_bytes key, struct cach
 
 /* --- a process --- */
 
+static size_t device; /* the default one */
+
 struct rig {
     cls_buffer a, c;
     cls_matrix in, out;
@@ -146,9 +148,8 @@ struct rig {
 
 static int open_rig(struct rig *rig) {
     const float one = 1;
-    size_t devices = 0;
     watchdog(WATCHDOG_S);
-    if (cls_device_count(&devices) || !devices)
+    if (cls_device_find(NULL, &device))
         return NO_DEVICES;
     CHECK(!cls_buffer_create(NULL, N * N * sizeof one, &rig->a));
     CHECK(!cls_buffer_create(NULL, N * N * sizeof one, &rig->c));
@@ -176,7 +177,7 @@ static cls_blas_tuning tuning_of(const char *text) {
 
 static bool is_in_force(const char *text) {
     cls_blas_tuning now = CLS_BLAS_TUNING_INIT;
-    return !cls_blas_get_tuning(0, CLS_F32, &now) && strcmp(now.parameters, text) == 0;
+    return !cls_blas_get_tuning(device, CLS_F32, &now) && strcmp(now.parameters, text) == 0;
 }
 
 static const char *way_and_reason(const struct rig *rig, cls_gemm_way *way) {
@@ -195,7 +196,7 @@ static int keep(void *text) {
     int line = open_rig(&rig);
     if (line)
         return line;
-    CHECK(!cls_blas_set_tuning(0, CLS_F32, &tuning, 1));
+    CHECK(!cls_blas_set_tuning(device, CLS_F32, &tuning, 1));
     return 0;
 }
 
@@ -205,7 +206,7 @@ static int use_kept(void *text) {
     int line = open_rig(&rig);
     if (line)
         return line;
-    CHECK(!cls_blas_get_tuning(0, CLS_F32, &now));
+    CHECK(!cls_blas_get_tuning(device, CLS_F32, &now));
     CHECK(strcmp(now.parameters, text) == 0 && now.gain == 1.5 && now.made);
     CHECK(!spy.overrides);
     line = check_product(&rig);
@@ -307,10 +308,10 @@ static int change_at_work(void *unused) {
         line = check_product(&rig);
     if (line)
         return line;
-    CHECK(!cls_blas_set_tuning(0, CLS_F32, &high, 0) && is_in_force(high.parameters));
+    CHECK(!cls_blas_set_tuning(device, CLS_F32, &high, 0) && is_in_force(high.parameters));
     CHECK(!temporary_of(&rig, &before) && !before);
     CHECK(!check_product(&rig));
-    CHECK(!cls_blas_set_tuning(0, CLS_F32, &low, 0));
+    CHECK(!cls_blas_set_tuning(device, CLS_F32, &low, 0));
     CHECK(!temporary_of(&rig, &after) && after);
     return check_product(&rig);
 }
@@ -345,7 +346,7 @@ static int remember_wrong(void *unused) {
     int line = open_rig(&rig);
     if (line)
         return line;
-    CHECK(!cls_blas_get_tuning(0, CLS_F32, &now) && now.refused);
+    CHECK(!cls_blas_get_tuning(device, CLS_F32, &now) && now.refused);
     CHECK(!check_product(&rig));
     CHECK(!spy.products);
     return 0;
@@ -397,12 +398,12 @@ static void parameters_with_wrong_products_are_kept_no_longer(void **state) {
 static int call_wrongly(void *unused) {
     cls_blas_tuning tuning = tuning_of(direct);
     (void)unused;
-    CHECK(cls_blas_get_tuning(0, CLS_U32, &tuning) == CLS_ERROR_TYPE_MISMATCH);
+    CHECK(cls_blas_get_tuning(device, CLS_U32, &tuning) == CLS_ERROR_TYPE_MISMATCH);
     CHECK(cls_blas_get_tuning(1000, CLS_F32, &tuning) == CLS_ERROR_NO_DEVICE);
     strcpy(tuning.parameters, "KWG=16");
-    CHECK(cls_blas_set_tuning(0, CLS_F32, &tuning, 1) == CLS_ERROR_INVALID_VALUE);
+    CHECK(cls_blas_set_tuning(device, CLS_F32, &tuning, 1) == CLS_ERROR_INVALID_VALUE);
     memset(tuning.parameters, 'A', sizeof tuning.parameters);
-    CHECK(cls_blas_set_tuning(0, CLS_F32, &tuning, 1) == CLS_ERROR_INVALID_VALUE);
+    CHECK(cls_blas_set_tuning(device, CLS_F32, &tuning, 1) == CLS_ERROR_INVALID_VALUE);
     CHECK(is_in_force(""));
     return 0;
 }
