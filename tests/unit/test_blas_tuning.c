@@ -288,9 +288,9 @@ static int temporary_of(const struct rig *rig, size_t *bytes) {
     cl_int code;
     (void)rig;
     CHECK(!device_list(&devices, &count) && !cls_context_default(&context));
-    cl_context cl = clCreateContext(NULL, 1, &devices[0]->id, NULL, NULL, &code);
-    queue = clCreateCommandQueue(cl, devices[0]->id, 0, &code);
-    CHECK(!code && !blas_temporary(devices[0], queue, &call, bytes));
+    cl_context cl = clCreateContext(NULL, 1, &devices[device]->id, NULL, NULL, &code);
+    queue = clCreateCommandQueue(cl, devices[device]->id, 0, &code);
+    CHECK(!code && !blas_temporary(devices[device], queue, &call, bytes));
     clReleaseCommandQueue(queue);
     clReleaseContext(cl);
     return 0;
