@@ -40,6 +40,7 @@ static const struct part {
     {"mechanisms", "what the library relies on", check_mechanisms, true, NULL},
     {"functions", "functions of OpenCL C that operations need", check_functions, false, NULL},
     {"operations", "operations on f32", check_operations, false, NULL},
+    {"products", "matrix products", check_products, false, NULL},
     {"threads", "threads", check_threads, false, NULL},
     {"exit", "exit", check_exit_at_work, false, "a process that exits with work pending ends well"},
     {"fork", "fork", check_fork, false, NULL},

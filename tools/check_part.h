@@ -43,7 +43,8 @@ double check_verdict(size_t device, const char *mechanism);
 int check_mechanisms(struct check *check); /* check_mechanisms.c */
 int check_functions(struct check *check);  /* check_operations.c */
 int check_operations(struct check *check);
-int check_threads(struct check *check); /* check_processes.c */
+int check_products(struct check *check); /* check_products.c */
+int check_threads(struct check *check);  /* check_processes.c */
 int check_exit_at_work(struct check *check);
 int check_fork(struct check *check);
 

@@ -408,6 +408,7 @@ const struct scenario scenarios[] = {
     {"graph_product", graph_product},
     {"graph_on_worker", graph_on_worker},
     {"graph_calling_back", graph_calling_back},
+    {"products", products},
     {"profiled", profiled},
     {"coordinated_run", coordinated_run},
     {"coordinated_threads", coordinated_threads},
