@@ -12,7 +12,8 @@
 extern char **environ;
 
 /* All that the library reads; tests/unit/docs.sh compares README.md and clstream(7) with it. */
-static const char *const variables[] = {
+enum { LONGEST = 40, NEAR = 2 };
+static const char variables[][LONGEST + 1] = {
     "CLSTREAM_CACHE",       "CLSTREAM_CACHE_DIR",   "CLSTREAM_CHECK",
     "CLSTREAM_CHECK_LOG",   "CLSTREAM_DEVICE",      "CLSTREAM_FLUSH",
     "CLSTREAM_GEMM",        "CLSTREAM_KERNEL_PATH", "CLSTREAM_LAUNCH_BLOCKING",
@@ -20,7 +21,7 @@ static const char *const variables[] = {
     "CLSTREAM_QUEUE_ORDER", "CLSTREAM_TRACE",       "CLSTREAM_TRACE_RECORDS",
     "CLSTREAM_TRIAL_SEED",
 };
-enum { VARIABLES = sizeof variables / sizeof variables[0], LONGEST = 40, NEAR = 2 };
+enum { VARIABLES = sizeof variables / sizeof variables[0] };
 
 enum { WORDS = sizeof((struct setting *)NULL)->words / sizeof(struct setting_word) };
 

@@ -17,7 +17,7 @@ static size_t bad_struct_size(const struct arg *arg, unsigned i) {
 
 static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *list) {
     static size_t sizes[MAX_ARGS][BAD_SIZES][REGION / sizeof(size_t)];
-    static cls_stream_config streams[4];
+    static cls_stream_config streams[5];
     static cls_context_config device = CLS_CONTEXT_CONFIG_INIT;
     static cls_mempool_config mempool = CLS_MEMPOOL_CONFIG_INIT;
     static const int numbers[] = {-1, 77};
@@ -25,13 +25,16 @@ static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *li
         sizes[slot][i][0] = bad_struct_size(arg, i);
         add_bad(list, "a bad struct size", CLS_ERROR_INVALID_VALUE, of_pointer(sizes[slot][i]));
     }
-    for (unsigned i = 0; has_flag(arg, "stream") && i < 4; i++) {
+    for (unsigned i = 0; has_flag(arg, "stream") && i < 5; i++) {
         streams[i] = (cls_stream_config)CLS_STREAM_CONFIG_INIT;
         if (i < 2)
             streams[i].order = (cls_order)numbers[i];
-        else
+        else if (i < 4)
             streams[i].wait = (cls_wait_policy)numbers[i - 2];
-        add_bad(list, "an unknown constant", CLS_ERROR_INVALID_VALUE, of_pointer(&streams[i]));
+        else
+            streams[i].max_in_flight = (1 << 20) + 1;
+        add_bad(list, i < 4 ? "an unknown constant" : "too many in flight", CLS_ERROR_INVALID_VALUE,
+                of_pointer(&streams[i]));
     }
     mempool.reuse = (cls_reuse)8;
     if (has_flag(arg, "mempool"))

@@ -72,9 +72,10 @@ variables() {
 }
 variables '^\| `' "$srcdir/README.md" >"$dir/readme"
 variables '^\.It Ev ' "$srcdir/doc/clstream.7" >"$dir/manual"
-check "the table in lib/base/setting.c has every variable that is read" \
-    "$(grep -ohE '"CLSTREAM_[A-Z_]+"' "$srcdir/lib/base/setting.c" | tr -d '"' | sort -u | diff - "$dir/read"
-    grep -rhoE '"CLSTREAM_[A-Z_]+"' "$srcdir/lib" --include='*.c' --exclude=setting.c | tr -d '"' | sort -u | diff - "$dir/read")"
+grep -ohE '"CLSTREAM_[A-Z_]+"' "$srcdir/lib/base/setting.c" | tr -d '"' | sort -u >"$dir/table"
+grep -rhoE '"CLSTREAM_[A-Z_]+"' "$srcdir/lib" --include='*.c' --exclude=setting.c | tr -d '"' | sort -u >"$dir/read"
+check "the table in lib/base/setting.c has every variable that is read" "$(comm -13 "$dir/table" "$dir/read")"
+check "every variable of the table in lib/base/setting.c is read" "$(comm -23 "$dir/table" "$dir/read")"
 check "clstream(7) lists every variable but that of a test" \
     "$(grep -vx CLSTREAM_OP_SHAPE "$dir/read" | diff "$dir/manual" -)"
 check "README.md and clstream(7) list the same variables" "$(diff "$dir/readme" "$dir/manual")"

@@ -32,6 +32,12 @@ names_defined_twice() {
         tests/tool -name '*.o' 2>/dev/null | strong_names) | sort | join - "$dir/inner" | awk '{print $2 " defines " $1}'
 }
 
+# The constants of operations, and those that ops.def has a row of.
+cat "$srcdir/include/clstream/unary.h" "$srcdir/include/clstream/binary.h" "$srcdir/include/clstream/reduce.h" |
+    sed -n 's/^ *\(CLS_[A-Z]*_[A-Z0-9_]*\) *= *[0-9][0-9]*,*.*/\1/p' | sort -u >"$dir/constants"
+grep -o 'CLS_[A-Z0-9_]*' "$srcdir/lib/ops/ops.def" | sort -u >"$dir/rows"
+check "each constant of an operation has a row in lib/ops/ops.def" "$(comm -23 "$dir/constants" "$dir/rows")"
+
 few=$(awk 'END {if (NR < 10) print "only " NR " declarations found"}' "$dir/declared")
 check "the headers declare functions" "$few"
 if [ -f "$library" ]; then

@@ -196,6 +196,11 @@ shared_handle_types() {
 }
 
 # A switch over an enumeration names every case, so that the compiler asks for one that is forgotten.
+# Of a device's name, a seed and the checkers' words, which are texts.
+environment_readers() {
+    grep -rn '[^_a-z]getenv(' "$srcdir/lib" --include='*.c' |
+        grep -v -e lib/base/setting.c -e '"CLSTREAM_DEVICE"' -e '"CLSTREAM_TRIAL_SEED"' -e '"CLSTREAM_CHECK"' || true
+}
 defaults() { grep -n '^ *default:' -r "$srcdir/lib" --include='*.c' || true; }
 
 check "only lib/driver names OpenCL functions" "$(opencl_calls)"
@@ -216,6 +221,7 @@ check "every folder of lib is a known layer" "$(unknown_layers)"
 check "tools, examples, bench and tests/api include no header of lib" "$(inside_views)"
 check "lib/mpi includes public headers and its own" "$(addon_views)"
 check "only clstream/opencl.h names OpenCL types" "$(opencl_types_in_headers)"
+check "but for three texts, only base/setting.c reads the environment" "$(environment_readers)"
 check "no switch of lib has a default" "$(defaults)"
 check "every pool of objects has a type of its own" "$(shared_handle_types)"
 finish

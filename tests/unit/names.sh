@@ -23,6 +23,7 @@ definitions() {
             text = text $0 " "
             if (!match($0, /[;{]/)) next
             sub(/[;{=].*/, "", text)
+            gsub(/__attribute__\(\([^()]*(\([^()]*\))?\)\)/, "", text)
             if ($0 ~ /\{/ && match(text, /[A-Za-z0-9_]+\(/))
                 print "function " substr(text, RSTART, RLENGTH - 1)
             text = ""

@@ -8,8 +8,14 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-static const char missing[] = "#define sin no_such_sin\n#define exp no_such_exp\n"
-                              "#define pow no_such_pow\n#define fma no_such_fma\n";
+static const char some[] = "#define sin no_such_sin\n#define exp no_such_exp\n"
+                           "#define pow no_such_pow\n#define fma no_such_fma\n";
+static const char nearly_all[] =
+    "#define sin no_such_sin\n#define cos no_such_cos\n#define exp no_such_exp\n"
+    "#define log no_such_log\n#define tanh no_such_tanh\n#define sqrt no_such_sqrt\n"
+    "#define fabs no_such_fabs\n#define ceil no_such_ceil\n#define floor no_such_floor\n"
+    "#define trunc no_such_trunc\n#define copysign no_such_copysign\n";
+static const char *missing = some;
 
 cl_program __real_clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts,
                                             const size_t *lengths, cl_int *code);
@@ -80,6 +86,27 @@ static void test_other_operations(void **state) {
     check(cls_cast(view(a), cls_array_of(out, CLS_I32, N), NULL), NULL, "cast");
 }
 
+/* What an operation calls is asked for by that operation only. */
+static void test_operations_that_call_nothing(void **state) {
+    static const cls_unary_op ops[] = {CLS_UNARY_COPY,  CLS_UNARY_NEG,  CLS_UNARY_SQR,
+                                       CLS_UNARY_RECIP, CLS_UNARY_RELU, CLS_UNARY_SIGN};
+    cls_context context;
+    cls_buffer x, y;
+    (void)state;
+    missing = nearly_all;
+    assert_int_equal(cls_context_create(NULL, &context), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_create(context, N * 4, &x), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_create(context, N * 4, &y), CLS_SUCCESS);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        check(cls_unary(ops[i], view(x), view(y), NULL), NULL, cls_unary_op_name(ops[i]));
+    check(cls_unary_param(CLS_UNARY_SCALE, view(x), view(y), 2, NULL), NULL, "scale");
+    check(cls_binary(CLS_BINARY_ADD, view(x), view(x), view(y), NULL), NULL, "add");
+    missing = some;
+    assert_int_equal(cls_buffer_destroy(x), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_destroy(y), CLS_SUCCESS);
+    assert_int_equal(cls_context_destroy(context), CLS_SUCCESS);
+}
+
 static int open_all(void **state) {
     (void)state;
     return cls_buffer_create(NULL, N * 4, &a) || cls_buffer_create(NULL, N * 4, &b) ||
@@ -95,6 +122,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unary_operations),
         cmocka_unit_test(test_other_operations),
+        cmocka_unit_test(test_operations_that_call_nothing),
     };
     /* A cached program would know nothing of what is missing. */
     setenv("CLSTREAM_CACHE", "off", 1);
