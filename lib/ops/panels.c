@@ -12,7 +12,8 @@ enum {
     TILE_COLUMNS = 128, /* at least, for the same part of a */
     TILES_A_UNIT = 16,  /* so that units end at nearly the same time */
     DIRECT_TILES_A_UNIT = 4,
-    VECTOR_PART = 1 << 16 /* elements of a matrix that a work-item multiplies by a vector */
+    LEAST_DIRECT = 1 << 17, /* multiplications, at least, of such a tile: to begin one takes time */
+    VECTOR_PART = 1 << 16   /* elements of a matrix that a work-item multiplies by a vector */
 };
 
 /* At most: what is packed at a time, of a batch of many matrices. */
@@ -63,7 +64,10 @@ static cls_status launch(struct blas_work *work, struct kernel *kernel, struct o
 /* A tile is one block wide, since its panel of b is packed where it is used. */
 static struct sizes direct_tile(const struct blas_work *work, struct sizes block) {
     const struct blas_call *x = &work->call;
-    const size_t wanted = DIRECT_TILES_A_UNIT * work->op.device->info.compute_units;
+    const double enough =
+        (double)x->m * (double)x->n * (double)x->k * (double)x->batches / LEAST_DIRECT;
+    const size_t all = DIRECT_TILES_A_UNIT * work->op.device->info.compute_units;
+    const size_t wanted = enough < (double)all ? most((size_t)enough, 1) : all;
     const size_t down = most(wanted / (parts_of(x->n, block.columns) * x->batches), 1);
     return (struct sizes){round_up(parts_of(x->m, down), block.rows), block.columns};
 }
