@@ -3,7 +3,7 @@
  * (c) Every cast, where and unary operation against a device copy of the same number of bytes read and
  * written, on arrays far beyond the caches. Where an operation misses the bar, it is measured on data
  * that stays in a cache too: one that misses it even there is limited by its arithmetic, and the row
- * says so with that figure.
+ * says so with that figure. Softmax along rows is such an operation, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "rig.h"
 
 static const double CPU_BAR = 0.90, GPU_BAR = 0.95, LONGEST_RUN = 0.1;
+static const double CPU_ROWS_BAR = 0.80, GPU_ROWS_BAR = 0.85;
 
 enum { INPUTS = 3, PATTERN_BYTES = 1 << 20, DTYPES = 6 };
 
@@ -31,7 +32,7 @@ struct field {
     cl_mem copy_from, copy_to; /* twice the size */
 };
 
-enum family { FAMILY_CAST, FAMILY_WHERE, FAMILY_UNARY, FAMILY_PARAM };
+enum family { FAMILY_CAST, FAMILY_WHERE, FAMILY_UNARY, FAMILY_PARAM, FAMILY_SOFTMAX };
 
 struct job {
     struct field *field;
@@ -39,6 +40,7 @@ struct job {
     int op;
     cls_dtype from, to; /* of a where: the condition and the values */
     size_t count;
+    size_t columns; /* of a softmax */
     unsigned batch;
     char excuse[96];
 };
@@ -101,6 +103,13 @@ static bool needs_positive(const struct job *job) {
 
 /* --- the two sides --- */
 
+static cls_status submit_rows(const struct job *job) {
+    const size_t rows = job->count / job->columns;
+    return cls_softmax_async(cls_matrix_of(job->field->in[0], job->from, rows, job->columns),
+                             cls_matrix_of(job->field->out, job->to, rows, job->columns),
+                             job->field->stream);
+}
+
 static cls_status submit(const struct job *job) {
     const struct field *field = job->field;
     const cls_array in = cls_array_of(field->in[0], job->from, job->count);
@@ -114,8 +123,10 @@ static cls_status submit(const struct job *job) {
         return cls_where_async(in, yes, no, out, field->stream);
     case FAMILY_UNARY:
         return cls_unary_async((cls_unary_op)job->op, in, out, field->stream);
-    default:
+    case FAMILY_PARAM:
         return cls_unary_param_async((cls_unary_param_op)job->op, in, out, 1.25, field->stream);
+    default:
+        return submit_rows(job);
     }
 }
 
@@ -156,6 +167,11 @@ static double best_of(double (*run)(void *, double *), struct job *job) {
     return best;
 }
 
+static double bar_of(const struct job *job) {
+    const bool rows = job->family == FAMILY_SOFTMAX;
+    return rig_bar(job->field->rig, rows ? CPU_ROWS_BAR : CPU_BAR, rows ? GPU_ROWS_BAR : GPU_BAR);
+}
+
 /* The same on data that stays in a cache: an operation that even there does not reach what the bar
  * asks for is limited by its arithmetic. */
 static const char *explain(void *arg, double ours, double theirs) {
@@ -167,7 +183,7 @@ static const char *explain(void *arg, double ours, double theirs) {
     near.batch = 16 * job->batch;
     near.count = near.count ? near.count : 1;
     const double rate = best_of(job_run, &near);
-    if (rate >= rig_bar(job->field->rig, CPU_BAR, GPU_BAR) * theirs)
+    if (rate >= bar_of(job) * theirs)
         return NULL;
     snprintf(job->excuse, sizeof job->excuse, "arithmetic: %.4g GB/s with the data in cache", rate);
     return job->excuse;
@@ -200,7 +216,7 @@ static void row(struct field *field, const char *name, struct job job) {
                                     .ours = {"clstream", job_run, &job},
                                     .rivals = &copy,
                                     .n_rivals = 1,
-                                    .bar = rig_bar(field->rig, CPU_BAR, GPU_BAR),
+                                    .bar = bar_of(&job),
                                     .rounds = bench_options()->quick ? 3 : 15,
                                     .warm_up = 1,
                                     .excuse = explain,
@@ -257,6 +273,17 @@ static void unaries(struct field *field, cls_dtype dtype) {
     }
 }
 
+static void softmaxes(struct field *field, cls_dtype dtype) {
+    static const size_t columns[] = {16, 1024, 32768};
+    char name[64];
+    for (int i = 0; i < 3; i++) {
+        const struct job job = {
+            .family = FAMILY_SOFTMAX, .from = dtype, .to = dtype, .columns = columns[i]};
+        snprintf(name, sizeof name, "softmax %s, rows of %zu", cls_dtype_name(dtype), columns[i]);
+        row(field, name, job);
+    }
+}
+
 static void set_up(struct field *field, const struct rig *rig) {
     const bool cpu = rig_is_cpu(rig), quick = bench_options()->quick;
     const size_t bytes = cpu ? (quick ? 32 : 64) : (quick ? 128 : 256);
@@ -289,6 +316,9 @@ int main(int argc, char **argv) {
     for (int i = 0; i < DTYPES; i++)
         if (dtypes[i] != CLS_F64 || rig.info.has_fp64)
             unaries(&field, dtypes[i]);
+    bench_section("(c) along rows");
+    softmaxes(&field, CLS_F32);
+    softmaxes(&field, CLS_F16);
     rig_close(&rig);
     return bench_end();
 }

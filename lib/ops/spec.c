@@ -240,3 +240,55 @@ cls_status spec_of_product(enum product_kernel which, enum product_variant varia
     *found = known;
     return CLS_SUCCESS;
 }
+
+static const struct {
+    const char *name;
+    unsigned inputs;
+} row_ops[ROW_OPS] = {[ROW_SOFTMAX] = {"softmax", 1},
+                      [ROW_LOG_SOFTMAX] = {"log_softmax", 1},
+                      [ROW_SOFTMAX_GRADIENT] = {"softmax_gradient", 2},
+                      [ROW_LOG_SOFTMAX_GRADIENT] = {"log_softmax_gradient", 2},
+                      [ROW_CROSS_ENTROPY] = {"cross_entropy", 1},
+                      [ROW_CROSS_ENTROPY_GRADIENT] = {"cross_entropy_gradient", 1}};
+
+/* Items of a group, and the numbers of 4 bytes that each keeps of a row: as many as leave a GPU room for 1,024 items and
+ * more under way. */
+static const struct {
+    unsigned local, numbers;
+} row_ways[ROW_WAYS] = {
+    [ROWS_BY_ITEM] = {1, 0},     [ROWS_KEPT] = {256, 16},       [ROWS_KEPT_256] = {256, 32},
+    [ROWS_KEPT_512] = {512, 32}, [ROWS_KEPT_1024] = {1024, 32}, [ROWS_READ_TWICE] = {256, 0}};
+
+static struct spec *rows_spec_new(enum row_op op, const struct type_row *type, enum row_way way,
+                                  bool aligned) {
+    const bool doubles = type->dtype == CLS_F64;
+    struct spec *spec = spec_new("rows.cl", "rows");
+    char shape[48] = "RUNS";
+    if (!spec)
+        return NULL;
+    spec->vector = way == ROWS_BY_ITEM ? RUN_VECTOR : aligned ? (unsigned)(16 / type->size) : 1;
+    spec->batch = row_ways[way].numbers / row_ops[op].inputs / (doubles ? 2 : 1);
+    spec->local = row_ways[way].local;
+    if (way != ROWS_BY_ITEM)
+        snprintf(shape, sizeof shape, "GROUP=%u -DEACH=%u%s", spec->local, spec->batch,
+                 aligned ? " -DALIGNED" : "");
+    snprintf(spec->label, sizeof spec->label, "%s_%s", row_ops[op].name, type->name);
+    snprintf(spec->options, sizeof spec->options, "-w -DROW_%s -DTYPE=%s -DSUM=%s -DW=%u -D%s",
+             row_ops[op].name, type->opencl, doubles ? "double" : "float", spec->vector, shape);
+    return spec;
+}
+
+cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool aligned,
+                        const struct spec **found) {
+    static slot slots[ROW_OPS][4][ROW_WAYS][2];
+    slot *at = &slots[op][product_type_index(dtype)][way][aligned];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = rows_spec_new(op, type_row(dtype), way, aligned);
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        known = publish(at, spec);
+    }
+    *found = known;
+    return CLS_SUCCESS;
+}

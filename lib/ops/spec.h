@@ -82,6 +82,34 @@ cls_status spec_of_product(enum product_kernel which, enum product_variant varia
                            cls_dtype out, const struct epilogue *epilogue,
                            const struct spec **spec);
 
+/* What cl/rows.cl does with the rows of a matrix. */
+enum row_op {
+    ROW_SOFTMAX,
+    ROW_LOG_SOFTMAX,
+    ROW_SOFTMAX_GRADIENT,
+    ROW_LOG_SOFTMAX_GRADIENT,
+    ROW_CROSS_ENTROPY,
+    ROW_CROSS_ENTROPY_GRADIENT,
+    ROW_OPS
+};
+
+/* Who goes over a row: an item of a CPU; items of a group of 256, 512 or 1,024, which keep it in registers; those of a
+ * group of 256, which read it twice. */
+enum row_way {
+    ROWS_BY_ITEM,
+    ROWS_KEPT, /* half as much of it, by teams of 1 to 256 items */
+    ROWS_KEPT_256,
+    ROWS_KEPT_512,
+    ROWS_KEPT_1024,
+    ROWS_READ_TWICE,
+    ROW_WAYS
+};
+
+/* For matrices of f32, f64, f16 or bf16, whose rows are all `aligned` to 16 bytes or not. `batch` is the elements that an
+ * item keeps; 0: it keeps none. */
+cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool aligned,
+                        const struct spec **spec);
+
 /* The alignment in bytes that an array needs for accesses of `vector` elements of `size` bytes. ALIGN in the
  * kernels says the same. */
 static inline size_t spec_alignment(unsigned vector, size_t size) {

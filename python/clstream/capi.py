@@ -134,7 +134,7 @@ CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
 FOREIGN = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
 
 # One letter for each parameter: p any pointer or handle, s a string, z size_t, i int or enum, u unsigned, q uint64_t,
-# d double, A an array, M a matrix. Behind a colon: what is returned, if it is no status.
+# d double, A an array, M a matrix, V a vector. Behind a colon: what is returned, if it is no status.
 PROTOTYPES = """
 cls_status_string i:s   cls_last_error_detail :s   cls_last_error_code :i   cls_version_string :s
 cls_device_count p   cls_device_get_info zp   cls_device_find sp
@@ -157,6 +157,8 @@ cls_cast_async AAp   cls_where_async AAAAp   cls_unary_async iAAp   cls_unary_pa
 cls_binary_async iAAAp   cls_reduce_async iAAp   cls_reduce_result_dtype iip   cls_dot_async AAAp
 cls_unary_op_name i:s   cls_unary_param_op_name i:s   cls_binary_op_name i:s   cls_reduce_op_name i:s
 cls_gemm_async MMMpp   cls_blas_available :i
+cls_softmax_async MMp   cls_log_softmax_async MMp   cls_cross_entropy_async MVVp
+cls_cross_entropy_gradient_async MVVMdp
 cls_program_from_source psssp   cls_program_load pssp   cls_program_destroy p
 cls_kernel_create psp   cls_kernel_destroy p   cls_kernel_launch_async pppup
 cls_batch_create ppp   cls_batch_destroy p   cls_batch_upload ppizp   cls_batch_array pAp   cls_batch_scalar pipp
@@ -185,7 +187,7 @@ def integer(value, low=0, high=2**64 - 1, name="a number"):
 
 
 _LETTERS = {"p": c_void_p, "s": c_char_p, "z": c_size_t, "i": c_int, "u": c_uint, "q": c_uint64, "d": c_double,
-            "A": Array, "M": Matrix}
+            "A": Array, "M": Matrix, "V": Vector}
 _LIMITS = {"z": (0, 2**(8 * ctypes.sizeof(c_size_t)) - 1), "i": (-2**31, 2**31 - 1), "u": (0, 2**32 - 1),
            "q": (0, 2**64 - 1)}
 

@@ -197,6 +197,35 @@ class Operations(unittest.TestCase):
             np.testing.assert_allclose(x.dot(x), (host.astype(np.float64) ** 2).sum(), TOLERANCE[dtype])
         self.assertEqual(cs.to_device(np.int32([2**31 - 1] * 3)).sum(), 3 * (2**31 - 1))
 
+    def test_softmax(self):
+        for dtype in FLOATS:
+            host = samples(np.dtype(dtype), 60).reshape(3, 4, 5)
+            x, wide = cs.to_device(host), host.astype(np.float64)
+            error = 2.0**-10 if host.dtype == np.float16 else 1e-6
+            for axis in (-1, 0, 1):
+                powers = np.exp(wide - wide.max(axis, keepdims=True))
+                share = powers / powers.sum(axis, keepdims=True)
+                np.testing.assert_allclose(cs.softmax(x, axis=axis).to_host(), share, error, error)
+                np.testing.assert_allclose(cs.log_softmax(x, axis=axis).to_host(), np.log(share), error, 1e2 * error)
+        self.assertRaises(TypeError, lambda: cs.softmax(cs.zeros(4, np.int32)))
+        self.assertRaises(TypeError, lambda: cs.softmax(host))
+
+    def test_cross_entropy(self):
+        host = samples(np.dtype("float32"), 20).reshape(4, 5)
+        labels = np.int32([3, -1, 0, 4])
+        share = np.exp(host - host.max(1, keepdims=True))
+        share /= share.sum(1, keepdims=True)
+        losses = np.where(labels < 0, 0, -np.log(share[np.arange(4), labels]))
+        x = cs.to_device(host)
+        np.testing.assert_allclose(cs.cross_entropy(x, labels).to_host(), losses, 1e-5, 1e-5)
+        got, gradient = cs.cross_entropy_gradient(x, cs.to_device(labels), factor=0.25)
+        np.testing.assert_allclose(got.to_host(), losses, 1e-5, 1e-5)
+        share[np.arange(4), labels] -= 1
+        share[1] = 0
+        np.testing.assert_allclose(gradient.to_host(), share / 4, 1e-5, 1e-6)
+        self.assertRaises(ValueError, lambda: cs.cross_entropy(x, labels[:3]))
+        self.assertRaises(TypeError, lambda: cs.cross_entropy(x, labels.astype(np.int64)))
+
     def test_products_of_float16(self):
         a, b = samples(np.dtype("float16"), 12).reshape(3, 4), samples(np.dtype("float16"), 20, 5).reshape(4, 5)
         x, y, exact = cs.to_device(a), cs.to_device(b), a.astype(np.float64) @ b.astype(np.float64)

@@ -55,6 +55,17 @@ programs() {
         product(file, "float", "float", width, more); product(file, "double", "double", width, more)
         product(file, "half", "half", width, more); product(file, "bfloat16", "float", width, more)
     }
+    function rows(name, input, sum, width, more) {
+        printf "rows.cl -DROW_%s -DTYPE=%s -DSUM=%s -DW=%d -D%s\n", name, input,
+            sum == "double" ? "double -DDOUBLES" : sum, width, more
+    }
+    # By items of a CPU, kept in registers, and read twice.
+    function all_rows(name) {
+        rows(name, "float", "float", 16, "RUNS"); rows(name, "half", "float", 16, "RUNS")
+        rows(name, "double", "double", 2, "GROUP=256 -DEACH=8 -DALIGNED")
+        rows(name, "bfloat16", "float", 1, "GROUP=1024 -DEACH=16")
+        rows(name, "float", "float", 4, "GROUP=256 -DEACH=0 -DALIGNED")
+    }
     # By matrix units: split, whole, and in their place.
     function units(file) {
         product(file, "float", "float", 1, " -DPRODUCTS=3"); product(file, "float", "float", 1, " -DPRODUCTS=1")
@@ -69,6 +80,8 @@ programs() {
         products("scale.cl", 1, "")
         print "pack.cl -DIN=float -DTYPE=float -DSUM=float -DW=1 -DPRODUCTS=3 -DCOLUMNS=128"
         print "pack.cl -DIN=half -DTYPE=half -DSUM=float -DW=1 -DPRODUCTS=1 -DCOLUMNS=256"
+        all_rows("softmax"); all_rows("log_softmax"); all_rows("softmax_gradient")
+        all_rows("log_softmax_gradient"); all_rows("cross_entropy"); all_rows("cross_entropy_gradient")
         units("mma.cl"); units("wgmma.cl")
     }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[8] == "FLOAT" }
@@ -112,6 +125,7 @@ check "mma.cl compiles without warnings" "$(lint mma.cl)"
 check "pack.cl compiles without warnings" "$(lint pack.cl)"
 check "panels.cl compiles without warnings" "$(lint panels.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
+check "rows.cl compiles without warnings" "$(lint rows.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
 check "wgmma.cl compiles without warnings" "$(lint wgmma.cl)"
 finish

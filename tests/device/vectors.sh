@@ -28,6 +28,8 @@ run test_unary 's*_f32'
 run test_binary 'a*'
 run test_reduce 'sum_*'
 run test_epilogues '*'
+run test_softmax 'softmax'
+run test_softmax 'cross_entropy_gradient'
 BATCH_GRAPHS=16 BATCH_EXACT=1
 [ "${TEST_EFFORT:-}" != long ] || BATCH_GRAPHS=48
 export BATCH_GRAPHS BATCH_EXACT

@@ -2,14 +2,17 @@
 /*
  * Kinds of arguments: matrices of 4 x 4 and vectors of 4 elements, "matrix:TYPE" and "vector:TYPE" with
  * the flags
- *   out   the call writes to it
- *   lone  the call's only one, so that any count will do
+ *   out     the call writes to it
+ *   behind  the same of a second one
+ *   lone    the call's only one, so that any count will do
+ *   tall    its columns have nothing to do with other arguments
+ *   labels  any integers of 32 bits will do
  */
 #include <stdlib.h>
 
 #include "hostile.h"
 
-enum { SIDE = 4 };
+enum { SIDE = 4, BEHIND = 64 };
 
 /* The fields that matrices and vectors share. */
 struct view {
@@ -18,8 +21,12 @@ struct view {
     size_t *offset;
 };
 
+static bool is_written(const struct arg *arg) {
+    return has_flag(arg, "out") || has_flag(arg, "behind");
+}
+
 static cls_buffer buffer_of(const struct arg *arg) {
-    return has_flag(arg, "out") ? stock.from : stock.handles[BUFFER].live;
+    return is_written(arg) ? stock.from : stock.handles[BUFFER].live;
 }
 
 static cls_dtype dtype_of(const struct arg *arg) {
@@ -31,7 +38,9 @@ static cls_dtype dtype_of(const struct arg *arg) {
 
 static union value good_matrix(const struct arg *arg, unsigned slot) {
     (void)slot;
-    return (union value){.matrix = cls_matrix_of(buffer_of(arg), dtype_of(arg), SIDE, SIDE)};
+    const size_t offset = has_flag(arg, "behind") ? BEHIND : 0;
+    return (union value){.matrix =
+                             cls_matrix_at(buffer_of(arg), dtype_of(arg), offset, SIDE, SIDE)};
 }
 
 static union value good_vector(const struct arg *arg, unsigned slot) {
@@ -58,6 +67,7 @@ static void bad_fields(const struct arg *arg, const union value *at, struct view
     const int dtypes[] = {0, -1, 9, 1000};
     const cls_buffer own = *fields.buffer;
     const cls_dtype dtype = *fields.dtype;
+    const size_t offset = *fields.offset;
     for (size_t i = 0; i < COUNT_OF(buffers); i++) {
         *fields.buffer = buffers[i].buffer;
         add_bad(list, "a bad buffer", buffers[i].status, *at);
@@ -69,15 +79,15 @@ static void bad_fields(const struct arg *arg, const union value *at, struct view
     }
     *fields.offset = 1;
     *fields.buffer = of->live;
-    if (has_flag(arg, "out"))
+    if (is_written(arg))
         add_bad(list, "an overlap with an input", CLS_ERROR_OVERLAP, *at);
     *fields.buffer = own;
-    *fields.offset = 0;
+    *fields.offset = offset;
     for (size_t i = 0; i < COUNT_OF(dtypes); i++) {
         *fields.dtype = (cls_dtype)dtypes[i];
         add_bad(list, "an unknown dtype", CLS_ERROR_INVALID_VALUE, *at);
     }
-    *fields.dtype = CLS_U32;
+    *fields.dtype = has_flag(arg, "labels") ? CLS_F32 : CLS_U32;
     add_bad(list, "another dtype", CLS_ERROR_TYPE_MISMATCH, *at);
     *fields.dtype = dtype;
 }
@@ -102,8 +112,9 @@ static void bad_matrix(const struct arg *arg, unsigned slot, struct bad_list *li
     m->rows = 0;
     add_bad(list, "no rows", CLS_ERROR_SIZE_MISMATCH, value);
     m->rows = SIDE;
-    m->columns = SIDE - 1;
-    add_bad(list, "another shape", CLS_ERROR_SIZE_MISMATCH, value);
+    m->columns = has_flag(arg, "tall") ? 0 : SIDE - 1;
+    add_bad(list, "another shape",
+            has_flag(arg, "tall") ? CLS_ERROR_INVALID_VALUE : CLS_ERROR_SIZE_MISMATCH, value);
 }
 
 static void bad_vector(const struct arg *arg, unsigned slot, struct bad_list *list) {

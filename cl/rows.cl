@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations along the rows of a matrix. A team of work-items goes over a row, each item taking every vector that is a
+ * team's size behind its last one.
+ *
+ *     -DROW_softmax, ROW_log_softmax, ROW_softmax_gradient, ROW_log_softmax_gradient, ROW_cross_entropy or
+ *      ROW_cross_entropy_gradient
+ *     -DTYPE=float      element type of the matrices: float, double, half or bfloat16 (cl/narrow.cl)
+ *     -DSUM=float       type of what is calculated: float, or double with -DDOUBLES
+ *     -DW=4             elements in a vector
+ *     -DALIGNED         rows of all matrices start at multiples of 16 bytes
+ *     -DRUNS            the shape of CPUs: a team is one item, which takes several rows, one after the other
+ *     -DGROUP=256       otherwise the work-items of a group, which has teams of one size, a power of two
+ *     -DEACH=16         and the elements of a row that an item keeps in registers; 0: reads it twice instead
+ *
+ * Places are (first element, distance between rows), shape is (rows, columns), and split is (items of a team, rows of an
+ * item).
+ *
+ * In place is allowed: an item writes the elements that it reads itself, and those of other items that it reads, that of
+ * a label, it has read before the team's first barrier, behind which the first element is written.
+ */
+#define GLUE_(a, b) a##b
+#define GLUE(a, b) GLUE_(a, b)
+#if defined(ROW_cross_entropy) || defined(ROW_cross_entropy_gradient)
+#define LABELS
+#endif
+#if defined(ROW_softmax_gradient) || defined(ROW_log_softmax_gradient)
+#define TWO_INPUTS
+#endif
+#ifndef ROW_cross_entropy
+#define WRITES
+#endif
+
+#define UNARY
+#define FUSED
+#define USES_exp
+#define A SUM
+#define B SUM
+#define OUT SUM
+#include "map.cl"
+
+typedef SUM E;
+typedef V(SUM) T;
+typedef MEMORY(TYPE) element;
+typedef V(MEMORY(TYPE)) elements;
+#ifdef ALIGNED
+#define ALIGNMENT 16
+#else
+/* Vectors aligned as their elements: PoCL's vload would go element by element. */
+#define ALIGNMENT sizeof(element)
+#endif
+typedef elements stored __attribute__((aligned(ALIGNMENT)));
+typedef union { T vector; E each[W]; } split_value;
+typedef union { elements vector; element each[W]; } split_elements;
+
+/* --- vectors of a row, of which `left` elements are left from p on, which may be none --- */
+
+static T part_of(global const element *p, long left, E padding) {
+    split_elements part = {(elements)0};
+    for (uint i = 0; i < W; i++)
+        if (i < left)
+            part.each[i] = p[i];
+    split_value value = {UNPACK(TYPE, part.vector)};
+    for (uint i = 0; i < W; i++)
+        if (i >= left)
+            value.each[i] = padding;
+    return value.vector;
+}
+
+/* What is past the row's end is `padding`. */
+static T read(global const element *p, long left, E padding) {
+    return left >= W ? UNPACK(TYPE, *(global const stored *)p) : part_of(p, left, padding);
+}
+
+static void write(T value, global element *p, long left) {
+    if (left >= W) {
+        *(global stored *)p = PACK(TYPE, value);
+        return;
+    }
+    split_elements part = {PACK(TYPE, value)};
+    for (uint i = 0; i < W; i++)
+        if (i < left)
+            p[i] = part.each[i];
+}
+
+static E greater(E a, E b) { return a > b ? a : b; }
+
+static E greatest(T x) {
+    split_value value = {x};
+    E best = value.each[0];
+    for (uint i = 1; i < W; i++)
+        best = greater(best, value.each[i]);
+    return best;
+}
+
+static E sum_of(T x) {
+    split_value value = {x};
+    E sum = value.each[0];
+    for (uint i = 1; i < W; i++)
+        sum += value.each[i];
+    return sum;
+}
+
+/* What is taken off before an exponential: rows that have begun with -infinity are no NaN yet. */
+static E base_of(E m) { return m == -INFINITY ? (E)0 : m; }
+
+/* --- what the items of a team have together --- */
+
+#ifndef RUNS
+/*
+ * By way of as many partial results as each is made of, so that two barriers are enough. The first half of `shared` is
+ * read between the two, the second behind them: the next call may write to either half.
+ */
+#define MERGE(name, merge)                                                                       \
+    static E name(E mine, uint team, local E *shared) {                                          \
+        const uint me = get_local_id(0) % team;                                                  \
+        local E *const all = shared + (get_local_id(0) - me), *const parts = all + GROUP;        \
+        uint few = 1;                                                                            \
+        while (few * few < team)                                                                 \
+            few *= 2;                                                                            \
+        all[me] = mine;                                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                            \
+        if (me < few)                                                                            \
+            for (uint i = me + few; i < team; i += few)                                          \
+                mine = merge(mine, all[i]);                                                      \
+        if (me < few)                                                                            \
+            parts[me] = mine;                                                                    \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                            \
+        E total = parts[0];                                                                      \
+        for (uint i = 1; i < few; i++)                                                           \
+            total = merge(total, parts[i]);                                                      \
+        return total;                                                                            \
+    }
+#define ADD(a, b) ((a) + (b))
+MERGE(team_sum, ADD)
+#ifndef TWO_INPUTS
+MERGE(team_greatest, greater)
+#endif
+#define TEAM_SUM(x) team_sum(x, team, shared)
+#define TEAM_GREATEST(x) team_greatest(x, team, shared)
+#define SHARED , local E *shared, uint me, uint team
+#define SHARE , shared, me, team
+#else
+#define TEAM_SUM(x) (x)
+#define TEAM_GREATEST(x) (x)
+#define SHARED
+#define SHARE
+#define me 0
+#define team 1
+#endif
+#define STEP ((ulong)team * W)
+
+/* --- what is written of a row --- */
+
+/* m and s are the greatest element and the sum of exponentials; with two inputs s is the sum of the terms. */
+struct row {
+    E m, s;
+    ulong columns;
+#ifdef LABELS
+    uint label;
+    E score, factor; /* the label's score; the gradient's factor */
+#endif
+};
+
+#ifdef LABELS
+#define NO_LABEL 0xffffffffu
+
+/* Before the row is written, in place. */
+static void take_label(struct row *row, uint label, global const element *in) {
+    row->label = label;
+    row->score = NAN;
+    if (label < row->columns) {
+        split_value value = {UNPACK(TYPE, (elements)in[label])};
+        row->score = value.each[0];
+    }
+}
+
+static E loss_of(const struct row *row) {
+    return row->label == NO_LABEL ? (E)0 : log(row->s) - (row->score - row->m);
+}
+#endif
+
+#ifdef WRITES
+#ifdef TWO_INPUTS
+static T term_of(T y, T g) {
+#ifdef ROW_softmax_gradient
+    return y * g;
+#else
+    return g;
+#endif
+}
+
+static T written(T y, T g, const struct row *row) {
+#ifdef ROW_softmax_gradient
+    return y * (g - row->s);
+#else
+    return g - exp_of(y) * row->s;
+#endif
+}
+#elif defined(ROW_log_softmax)
+static T written(T x, const struct row *row, ulong column) { return (x - row->m) - log(row->s); }
+#elif defined(ROW_softmax)
+/* Of exponentials, as of cross entropy's gradient. */
+static T written(T power, const struct row *row, ulong column) { return power * ((E)1 / row->s); }
+#else
+static T written(T power, const struct row *row, ulong column) {
+    split_value value = {power * ((E)1 / row->s)};
+    if (row->label >= row->columns)
+        return row->label == NO_LABEL ? (T)0 : (T)NAN;
+    for (uint i = 0; i < W; i++)
+        if (column + i == row->label)
+            value.each[i] -= (E)1;
+    return value.vector * row->factor;
+}
+#endif
+#endif
+
+/* --- one row --- */
+
+#define PART (64 * STEP) /* elements of which an item makes a sum by itself, before it is added to the row's */
+
+#ifdef TWO_INPUTS
+#if EACH > 0
+static void go_over(struct row *row, global const element *y, global const element *g,
+                    global element *out SHARED) {
+    T ys[EACH / W], gs[EACH / W], sum = 0;
+#pragma unroll
+    for (uint j = 0; j < EACH / W; j++) {
+        const ulong i = me * W + j * STEP;
+        ys[j] = read(y + i, (long)row->columns - (long)i, 0);
+        gs[j] = read(g + i, (long)row->columns - (long)i, 0);
+    }
+#pragma unroll
+    for (uint j = 0; j < EACH / W; j++)
+        sum += term_of(ys[j], gs[j]);
+    row->s = TEAM_SUM(sum_of(sum));
+#pragma unroll
+    for (uint j = 0; j < EACH / W; j++) {
+        const ulong i = me * W + j * STEP;
+        write(written(ys[j], gs[j], row), out + i, (long)row->columns - (long)i);
+    }
+}
+#else
+static void go_over(struct row *row, global const element *y, global const element *g,
+                    global element *out SHARED) {
+    T total = 0;
+    for (ulong i = me * W; i < row->columns;) {
+        const ulong end = min(i + PART, row->columns);
+        T sum = 0;
+        for (; i < end; i += STEP)
+            sum += term_of(read(y + i, (long)(row->columns - i), 0),
+                           read(g + i, (long)(row->columns - i), 0));
+        total += sum;
+    }
+    row->s = TEAM_SUM(sum_of(total));
+    for (ulong i = me * W; i < row->columns; i += STEP) {
+        const T x = read(y + i, (long)(row->columns - i), 0);
+        const T gradient = read(g + i, (long)(row->columns - i), 0);
+        write(written(x, gradient, row), out + i, (long)(row->columns - i));
+    }
+}
+#endif
+
+#elif defined(RUNS)
+/* Powers that lose no digits in memory are kept in the output's row. */
+#if defined(WRITES) && !defined(ROW_log_softmax) && !IS_NARROW(TYPE)
+#define KEEPS_POWERS
+#endif
+
+static void find_sum(struct row *row, global const element *in, global element *out) {
+    const ulong columns = row->columns;
+    T best = -INFINITY, total = 0;
+    for (ulong i = 0; i < columns; i += W) {
+        const T x = read(in + i, (long)(columns - i), -INFINITY);
+        best = x > best ? x : best;
+    }
+    row->m = greatest(best);
+    for (ulong i = 0; i < columns;) {
+        const ulong end = min(i + PART, columns);
+        T sum = 0;
+        for (; i < end; i += W) {
+            const T power = exp_of(read(in + i, (long)(columns - i), -INFINITY) - row->m);
+            sum += power;
+#ifdef KEEPS_POWERS
+            write(power, out + i, (long)(columns - i));
+#endif
+        }
+        total += sum;
+    }
+    row->s = sum_of(total);
+}
+
+static void go_over(struct row *row, global const element *in, global element *out) {
+    find_sum(row, in, out);
+#ifdef WRITES
+    const ulong columns = row->columns;
+    for (ulong i = 0; i < columns; i += W) {
+#if defined(KEEPS_POWERS)
+        const T x = read(out + i, (long)(columns - i), 0);
+#elif defined(ROW_log_softmax)
+        const T x = read(in + i, (long)(columns - i), 0);
+#else
+        const T x = exp_of(read(in + i, (long)(columns - i), 0) - row->m);
+#endif
+        write(written(x, row, i), out + i, (long)(columns - i));
+    }
+#endif
+}
+
+#elif EACH > 0
+static void go_over(struct row *row, global const element *in, global element *out SHARED) {
+    T x[EACH / W], best = -INFINITY, sum = 0;
+#pragma unroll
+    for (uint j = 0; j < EACH / W; j++) {
+        const ulong i = me * W + j * STEP;
+        x[j] = read(in + i, (long)row->columns - (long)i, -INFINITY);
+    }
+    /* Unrolled by any compiler. Told to, PoCL 3.1's gives wrong numbers of 16 bits in the second of two vectors. */
+    for (uint j = 0; j < EACH / W; j++)
+        best = x[j] > best ? x[j] : best;
+    row->m = TEAM_GREATEST(greatest(best));
+#pragma unroll
+    for (uint j = 0; j < EACH / W; j++) {
+        const T power = exp_of(x[j] - row->m);
+        sum += power;
+#ifndef ROW_log_softmax
+        x[j] = power;
+#endif
+    }
+    row->s = TEAM_SUM(sum_of(sum));
+#ifdef WRITES
+#pragma unroll
+    for (uint j = 0; j < EACH / W; j++) {
+        const ulong i = me * W + j * STEP;
+        write(written(x[j], row, i), out + i, (long)row->columns - (long)i);
+    }
+#endif
+}
+
+#else
+#define AHEAD (16 / W < 1 ? 1 : 16 / W) /* vectors that are compared before one sum is made of them */
+
+/* The greatest element so far and the sum for it, which is taken along when there is a greater one. */
+static void take(T *x, E *m, E *s) {
+    T best = x[0], sum = 0;
+    for (uint j = 1; j < AHEAD; j++)
+        best = x[j] > best ? x[j] : best;
+    const E now = greater(*m, greatest(best)), base = base_of(now);
+    for (uint j = 0; j < AHEAD; j++)
+        sum += exp_of(x[j] - base);
+    *s = *s * exp(*m - base) + sum_of(sum);
+    *m = now;
+}
+
+static void go_over(struct row *row, global const element *in, global element *out SHARED) {
+    const ulong columns = row->columns;
+    E m = -INFINITY, s = 0;
+    for (ulong at = me * W; at < columns; at += AHEAD * STEP) {
+        T x[AHEAD];
+        for (uint j = 0; j < AHEAD; j++) {
+            const ulong i = at + j * STEP;
+            x[j] = read(in + i, (long)columns - (long)i, -INFINITY);
+        }
+        take(x, &m, &s);
+    }
+    row->m = TEAM_GREATEST(m);
+    row->s = TEAM_SUM(s * exp(m - base_of(row->m)));
+    row->s = row->m == -INFINITY ? (E)NAN : row->s;
+#ifdef WRITES
+    for (ulong i = me * W; i < columns; i += STEP) {
+        T x = read(in + i, (long)(columns - i), 0);
+#ifndef ROW_log_softmax
+        x = exp_of(x - row->m);
+#endif
+        write(written(x, row, i), out + i, (long)(columns - i));
+    }
+#endif
+}
+#endif
+
+/* --- the launch --- */
+
+#ifndef RUNS
+__attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#endif
+kernel void rows(global const element *in, ulong2 in_at,
+#ifdef TWO_INPUTS
+                 global const element *gradient, ulong2 gradient_at,
+#endif
+#ifdef LABELS
+                 global const uint *labels, ulong2 labels_at, global E *losses, ulong2 losses_at,
+#endif
+#ifdef WRITES
+                 global element *out, ulong2 out_at,
+#endif
+#ifdef ROW_cross_entropy_gradient
+                 E factor,
+#endif
+                 ulong2 shape, uint2 split) {
+#ifdef RUNS
+    const ulong first = get_global_id(0) * (ulong)split.y;
+    const ulong end = min(first + split.y, shape.x);
+#else
+    local E shared[2 * GROUP];
+    const uint team = split.x, me = get_local_id(0) % team;
+    const ulong first = get_group_id(0) * (ulong)(GROUP / team) + get_local_id(0) / team;
+    const ulong end = first + 1; /* behind the last row too: all items of the group come to its barriers */
+#endif
+    for (ulong i = first; i < end; i++) {
+        struct row row;
+        row.columns = i < shape.x ? shape.y : 0;
+        const ulong at = i < shape.x ? i : 0;
+        global const element *const from = in + in_at.x + at * in_at.y;
+#ifdef LABELS
+        take_label(&row, labels[labels_at.x + at * labels_at.y], from);
+#endif
+#ifdef ROW_cross_entropy_gradient
+        row.factor = factor;
+#endif
+#ifdef WRITES
+        global element *const to = out + out_at.x + at * out_at.y;
+#else
+        global element *const to = 0;
+#endif
+#ifdef TWO_INPUTS
+        go_over(&row, from, gradient + gradient_at.x + at * gradient_at.y, to SHARE);
+#else
+        go_over(&row, from, to SHARE);
+#endif
+#ifdef LABELS
+        if (me == 0 && i < shape.x)
+            losses[losses_at.x + i * losses_at.y] = loss_of(&row);
+#endif
+    }
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file rows.h
+ * Operations along the rows of a matrix: softmax, log-softmax and their gradients, and cross entropy with
+ * integer labels, alone or with its gradient in the same kernel.
+ *
+ * Matrices are the views of blas.h: row-major, rows `ld` elements apart, `stride` ignored. Their elements
+ * are f32, f64, f16 or bf16; those of 16 bits are read to f32, calculated in f32 and rounded once, where
+ * they are written. Labels are a vector of i32 or u32, losses a vector of f32, or of f64 for scores of
+ * f64, with an element for each row. What lies between the elements of a view is left alone.
+ *
+ * Each call is one launch. A row is read from memory once where it fits into what a work-group keeps in
+ * registers (32,768 elements of f32 for one input, half as many for two or of f64, on GPUs with groups of
+ * 1,024 work-items) or, on CPUs, into a core's cache; a longer one is read twice, on CPUs three times. A
+ * call without rows or columns submits nothing, and still returns the stream's error.
+ *
+ * In place: an output may be the same view as a matrix of the inputs, with the same buffer, offset and
+ * `ld`. It must have no other element in common with an input, nor with another output.
+ *
+ * Values. The greatest element m of a row is taken off before exponentials, so that no finite row
+ * overflows. An element of -infinity has the probability 0 and the logarithm -infinity. A row that has a
+ * NaN or +infinity, or nothing but -infinity, gives NaN in each element and as its loss, and leaves other
+ * rows alone.
+ *
+ * Accuracy, with u = 2^-24, or 2^-53 for f64, and n columns. Sums are made of parts of at most 64 terms
+ * and those of each other, in an order that depends on the device, the sizes and the alignment alone: the
+ * same call on the same bytes gives the same bits. Let t be n / 1024 + 100 + ln n.
+ * - softmax: a relative error of at most (|x - m| + t) u, and an absolute one of 2^-126 (f64: 2^-1022),
+ *   below which devices may write 0;
+ * - log-softmax and loss: an absolute error of at most t u, and 4 u of |x - m|;
+ * - gradient of the cross entropy: the error of softmax, and 2 u, times the factor;
+ * - other gradients: (n / 1024 + 100) u of the sum of the magnitudes of the terms, times |y| for softmax and
+ *   e^y for log-softmax, and 8 u of the result's terms.
+ *
+ * Elements of 16 bits add half a unit of their last place, and may be rounded to 0 or infinity.
+ *
+ * The `_async` forms only submit. A NULL stream means the default stream of the views' context. Every
+ * function may be called from any thread.
+ *
+ * Statuses common to all:
+ * @retval CLS_ERROR_UNSUPPORTED   the device has no f64, or does not round as stated
+ * @retval CLS_ERROR_INVALID_HANDLE
+ * @retval CLS_ERROR_CONTEXT_DESTROYED
+ * @retval CLS_ERROR_WRONG_CONTEXT
+ * @retval CLS_ERROR_TYPE_MISMATCH types other than those above, or matrices of two types
+ * @retval CLS_ERROR_SIZE_MISMATCH the shapes do not fit together
+ * @retval CLS_ERROR_INVALID_VALUE an `ld` below the number of columns, a step of 0, or an unknown dtype
+ * @retval CLS_ERROR_OUT_OF_RANGE  past the end of a buffer
+ * @retval CLS_ERROR_OVERLAP       an output has elements in common with an input without being the same
+ *                                 view, or with the other output
+ * @return also the statuses of submissions (stream.h). Blocking forms also return the stream's
+ *         error, and CLS_ERROR_WOULD_DEADLOCK inside a host function
+ */
+#ifndef CLSTREAM_ROWS_H
+#define CLSTREAM_ROWS_H
+
+#include <clstream/blas.h>
+
+CLS_BEGIN_DECLS
+
+/** out = e^(x - m) / (the sum of these along the row). Waits. */
+CLS_API cls_status cls_softmax(cls_matrix in, cls_matrix out, cls_stream stream);
+/** Like cls_softmax; only submits. */
+CLS_API cls_status cls_softmax_async(cls_matrix in, cls_matrix out, cls_stream stream);
+
+/** out = x - m - ln(the sum of e^(x - m) along the row), the logarithm of softmax. Waits. */
+CLS_API cls_status cls_log_softmax(cls_matrix in, cls_matrix out, cls_stream stream);
+/** Like cls_log_softmax; only submits. */
+CLS_API cls_status cls_log_softmax_async(cls_matrix in, cls_matrix out, cls_stream stream);
+
+/**
+ * The gradient of softmax: in_gradient = y (g - s), where y is what cls_softmax wrote, g is `out_gradient`,
+ * the gradient of y, and s the sum of y g along the row. `in_gradient` may be either. Waits.
+ */
+CLS_API cls_status cls_softmax_gradient(cls_matrix out, cls_matrix out_gradient,
+                                        cls_matrix in_gradient, cls_stream stream);
+/** Like cls_softmax_gradient; only submits. */
+CLS_API cls_status cls_softmax_gradient_async(cls_matrix out, cls_matrix out_gradient,
+                                              cls_matrix in_gradient, cls_stream stream);
+
+/**
+ * The gradient of log-softmax: in_gradient = g - e^y s, where y is what cls_log_softmax wrote, g is
+ * `out_gradient`, the gradient of y, and s the sum of g along the row. `in_gradient` may be either. Waits.
+ */
+CLS_API cls_status cls_log_softmax_gradient(cls_matrix out, cls_matrix out_gradient,
+                                            cls_matrix in_gradient, cls_stream stream);
+/** Like cls_log_softmax_gradient; only submits. */
+CLS_API cls_status cls_log_softmax_gradient_async(cls_matrix out, cls_matrix out_gradient,
+                                                  cls_matrix in_gradient, cls_stream stream);
+
+/**
+ * losses = minus the log-softmax of the row's element at its label. Waits.
+ *
+ * Labels are columns, from 0. A label with all bits set (-1, or UINT32_MAX) leaves its row out: the loss is 0
+ * and, in cls_cross_entropy_gradient, so is the row's gradient, whatever its scores. Any other label that is no
+ * column makes both NaN; nothing beyond the row is read.
+ * @retval CLS_ERROR_INVALID_VALUE rows without columns
+ * @retval CLS_ERROR_OUT_OF_RANGE  more than 2^31 - 1 columns
+ */
+CLS_API cls_status cls_cross_entropy(cls_matrix scores, cls_vector labels, cls_vector losses,
+                                     cls_stream stream);
+/** Like cls_cross_entropy; only submits. */
+CLS_API cls_status cls_cross_entropy_async(cls_matrix scores, cls_vector labels, cls_vector losses,
+                                           cls_stream stream);
+
+/**
+ * Like cls_cross_entropy, and gradient = factor (softmax(scores) - 1 at the label), in the same launch. A
+ * factor of 1 / rows gives the gradient of the mean loss. `gradient` may be `scores`. `factor` is rounded to
+ * the type of the losses. Waits.
+ * @retval CLS_ERROR_INVALID_VALUE rows without columns
+ * @retval CLS_ERROR_OUT_OF_RANGE  more than 2^31 - 1 columns
+ */
+CLS_API cls_status cls_cross_entropy_gradient(cls_matrix scores, cls_vector labels,
+                                              cls_vector losses, cls_matrix gradient, double factor,
+                                              cls_stream stream);
+/** Like cls_cross_entropy_gradient; only submits. */
+CLS_API cls_status cls_cross_entropy_gradient_async(cls_matrix scores, cls_vector labels,
+                                                    cls_vector losses, cls_matrix gradient,
+                                                    double factor, cls_stream stream);
+
+CLS_END_DECLS
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/row_call.h"
+
+#include "base/error.h"
+#include "base/types.h"
+#include "driver/caps.h"
+#include "driver/quirk.h"
+#include "memory/buffer.h"
+
+enum {
+    ITEM_ELEMENTS =
+        8192, /* of a CPU's work-item, which takes a row at least: microseconds of work */
+    SHORT_LOOP_COLUMNS = 1 << 17, /* three times a sixteenth of them is far below 65,535 steps */
+    ITEMS_PER_UNIT = 4,
+    COALESCED = 32 /* items that read neighbouring elements together */
+};
+
+/* --- operands --- */
+
+/* offset + (rows - 1) * step + width elements, of which none is missing. */
+static cls_status add_operand(struct row_call *call, struct row_operand operand, cls_buffer buffer,
+                              cls_dtype dtype, size_t offset, size_t width) {
+    const size_t size = cls_dtype_size(dtype);
+    size_t count = 0, bytes;
+    bool over = false;
+    if (call->rows && width) {
+        over = __builtin_mul_overflow(call->rows - 1, operand.step, &count);
+        over = __builtin_add_overflow(count, width, &count) || over;
+        over = __builtin_add_overflow(offset, count, &bytes) || over;
+        over = __builtin_mul_overflow(bytes, size, &bytes) || over;
+    }
+    if (over)
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: an element beyond all memory", call->name);
+    operand.array = cls_array_at(buffer, dtype, offset, count);
+    operand.span = (struct byte_span){offset * size, width * size, operand.step * size,
+                                      call->rows,    count * size, 1};
+    call->operands[call->n_operands++] = operand;
+    return CLS_SUCCESS;
+}
+
+cls_status row_call_add_matrix(struct row_call *call, const cls_matrix *matrix, bool is_output) {
+    const struct row_operand operand = {
+        .step = matrix->ld, .is_matrix = true, .is_output = is_output};
+    if (matrix->rows != call->rows || matrix->columns != call->columns)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: matrices of %zu x %zu and %zu x %zu",
+                         call->name, call->rows, call->columns, matrix->rows, matrix->columns);
+    if (matrix->ld < matrix->columns)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: ld %zu is below the %zu columns", call->name,
+                         matrix->ld, matrix->columns);
+    return add_operand(call, operand, matrix->buffer, matrix->dtype, matrix->offset,
+                       matrix->columns);
+}
+
+cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector, bool is_output) {
+    const struct row_operand operand = {.step = vector->step, .is_output = is_output};
+    if (vector->count != call->rows)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: a vector of %zu elements for %zu rows",
+                         call->name, vector->count, call->rows);
+    if (!vector->step)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a step of 0", call->name);
+    return add_operand(call, operand, vector->buffer, vector->dtype, vector->offset, 1);
+}
+
+/* --- types and overlaps --- */
+
+static cls_status refuse_type(const struct row_call *call, const char *what, cls_dtype dtype) {
+    return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: %s of %s", call->name, what,
+                     cls_dtype_name(dtype));
+}
+
+static cls_status rows_check_type(const struct row_call *call, unsigned i) {
+    const struct row_operand *operand = &call->operands[i];
+    const cls_dtype dtype = operand->array.dtype, matrix = call->operands[0].array.dtype;
+    if (operand->is_matrix)
+        return dtype == matrix && type_row(dtype)->is_float ? CLS_SUCCESS
+                                                            : refuse_type(call, "a matrix", dtype);
+    if (operand->is_output)
+        return dtype == (matrix == CLS_F64 ? CLS_F64 : CLS_F32)
+                   ? CLS_SUCCESS
+                   : refuse_type(call, "a result for each row", dtype);
+    return dtype == CLS_I32 || dtype == CLS_U32 ? CLS_SUCCESS : refuse_type(call, "labels", dtype);
+}
+
+/* The bytes within the memory that buffers may share. */
+static struct byte_span span_in_memory(const struct row_call *call, unsigned i) {
+    struct byte_span span = call->operands[i].span;
+    span.start += call->op.views[i].buffer->origin;
+    return span;
+}
+
+static bool is_same_view(const struct row_operand *a, const struct row_operand *b,
+                         const struct byte_span *x, const struct byte_span *y) {
+    return a->is_matrix && b->is_matrix && x->start == y->start &&
+           (x->pitch == y->pitch || x->height == 1);
+}
+
+static cls_status rows_check_overlap(const struct row_call *call, unsigned a, unsigned b) {
+    const struct row_operand *x = &call->operands[a], *y = &call->operands[b];
+    if (!buffer_is_same_memory(call->op.views[a].buffer, call->op.views[b].buffer))
+        return CLS_SUCCESS;
+    const struct byte_span of_a = span_in_memory(call, a), of_b = span_in_memory(call, b);
+    if (!byte_spans_overlap(&of_a, &of_b) || (!x->is_output && is_same_view(x, y, &of_a, &of_b)))
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OVERLAP, "%s: an output overlaps %s", call->name,
+                     x->is_output ? "the other" : "an input without being the same");
+}
+
+static cls_status rows_check(const struct row_call *call) {
+    cls_status status = op_check_dtype(&call->op, call->operands[0].array.dtype);
+    for (unsigned i = 0; i < call->n_operands && !status; i++)
+        status = rows_check_type(call, i);
+    for (unsigned i = 0; i < call->n_operands && !status && call->rows && call->columns; i++)
+        for (unsigned k = 0; k < i && call->operands[i].is_output && !status; k++)
+            status = rows_check_overlap(call, k, i);
+    if (!status && !caps_trusts(call->op.caps, TRUST_ROUNDING))
+        status = trust_refuse(call->op.device, TRUST_ROUNDING);
+    return status;
+}
+
+/* --- the launch --- */
+
+static bool by_item(const struct row_call *call) {
+    const struct device *device = call->op.device;
+    const bool stops = (device->quirks & QUIRK_SHORT_LOOPS) && call->columns > SHORT_LOOP_COLUMNS;
+    return (op_takes_runs(device) && !stops) || device->info.max_work_group < 256 ||
+           !caps_trusts(call->op.caps, TRUST_LOCAL_ARGUMENTS);
+}
+
+static bool rows_aligned(const struct row_call *call) {
+    for (unsigned i = 0; i < call->n_operands; i++) {
+        const struct byte_span *span = &call->operands[i].span;
+        if (call->operands[i].is_matrix && (span->start % 16 || span->pitch % 16))
+            return false;
+    }
+    return true;
+}
+
+/* The first that fits. */
+static cls_status find_spec(const struct row_call *call, const struct spec **spec) {
+    const cls_dtype dtype = call->operands[0].array.dtype;
+    const bool aligned = rows_aligned(call);
+    if (by_item(call))
+        return spec_of_rows(call->kind, dtype, ROWS_BY_ITEM, false, spec);
+    for (enum row_way way = ROWS_KEPT; way < ROWS_READ_TWICE; way++) {
+        cls_status status = spec_of_rows(call->kind, dtype, way, aligned, spec);
+        if (status)
+            return status;
+        if ((*spec)->local <= call->op.device->info.max_work_group &&
+            call->columns <= (size_t)(*spec)->local * (*spec)->batch)
+            return CLS_SUCCESS;
+    }
+    return spec_of_rows(call->kind, dtype, ROWS_READ_TWICE, aligned, spec);
+}
+
+/* Items of a team: as many as can keep the row, and of a short row as many as read neighbours. */
+static size_t team_of(const struct row_call *call, const struct spec *spec) {
+    const size_t vectors = (call->columns + spec->vector - 1) / spec->vector;
+    size_t team = 1;
+    while (team < spec->local &&
+           (team * spec->batch < call->columns || (team < COALESCED && team < vectors)))
+        team *= 2;
+    return team;
+}
+
+/* Of a CPU: rows for microseconds of work, if there are enough for all cores. */
+static size_t rows_of_item(const struct row_call *call) {
+    const size_t most = ITEM_ELEMENTS / call->columns;
+    const size_t share = call->rows / (ITEMS_PER_UNIT * (call->op.device->info.compute_units + 1));
+    const size_t rows = share < most ? share : most;
+    return rows ? rows : 1;
+}
+
+static struct op_arg place_arg(const struct row_operand *operand) {
+    const uint64_t numbers[] = {operand->array.offset, operand->step};
+    return op_arg_value(numbers, sizeof numbers);
+}
+
+static struct op_arg factor_arg(const struct row_call *call) {
+    const float single = (float)*call->factor;
+    return call->operands[0].array.dtype == CLS_F64
+               ? op_arg_value(call->factor, sizeof *call->factor)
+               : op_arg_value(&single, sizeof single);
+}
+
+static unsigned fill_args(const struct row_call *call, size_t team, size_t rows_each,
+                          struct op_arg args[OP_MAX_ARGS]) {
+    const uint64_t shape[] = {call->rows, call->columns};
+    const uint32_t split[] = {(uint32_t)team, (uint32_t)rows_each};
+    unsigned n = 0;
+    for (unsigned i = 0; i < call->n_operands; i++) {
+        const struct row_operand *operand = &call->operands[i];
+        args[n++] = op_arg_span(call->op.views[i].buffer, operand->is_output, &operand->span);
+        args[n++] = place_arg(operand);
+    }
+    if (call->factor)
+        args[n++] = factor_arg(call);
+    args[n++] = op_arg_value(shape, sizeof shape);
+    args[n++] = op_arg_value(split, sizeof split);
+    return n;
+}
+
+static cls_status rows_launch(struct row_call *call) {
+    const struct spec *spec;
+    struct kernel *kernel;
+    struct op_arg args[OP_MAX_ARGS];
+    cls_status status = find_spec(call, &spec);
+    if (!status)
+        status = op_kernel(&call->op, &spec->kernel, &kernel);
+    if (status)
+        return status;
+    const size_t team = spec->local > 1 ? team_of(call, spec) : 1;
+    const size_t each = spec->local > 1 ? 1 : rows_of_item(call);
+    const size_t at_once = spec->local > 1 ? spec->local / team : each;
+    const size_t groups = call->rows / at_once + (call->rows % at_once != 0);
+    const unsigned n_args = fill_args(call, team, each, args);
+    return op_launch(&call->op, kernel, args, n_args, groups * spec->local, spec->local);
+}
+
+cls_status row_call_run(struct row_call *call, cls_stream stream, bool blocking) {
+    const cls_array *arrays[OP_MAX_VIEWS];
+    for (unsigned i = 0; i < call->n_operands; i++)
+        arrays[i] = &call->operands[i].array;
+    cls_status status = op_begin(&call->op, stream, arrays, call->n_operands, blocking);
+    if (status)
+        return status;
+    status = rows_check(call);
+    if (!status)
+        status = call->rows && call->columns ? rows_launch(call) : op_check_stream(&call->op);
+    return op_end(&call->op, status, blocking);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls on the rows of matrices (clstream/rows.h): the checks that they share, and the launch of cl/rows.cl. */
+#ifndef CLSTREAM_OPS_ROW_CALL_H
+#define CLSTREAM_OPS_ROW_CALL_H
+
+#include <clstream/rows.h>
+
+#include "base/byte_span.h"
+#include "command/op.h"
+#include "ops/spec.h"
+
+/* An operand: the array from its first element to its last, and the bytes of its elements. */
+struct row_operand {
+    cls_array array;
+    struct byte_span span;
+    size_t step; /* elements from row to row */
+    bool is_matrix;
+    bool is_output;
+};
+
+/* A call while it is checked. The caller fills in what is in front of `op`; outputs come last among the operands. */
+struct row_call {
+    enum row_op kind;
+    const char *name; /* "softmax" */
+    size_t rows, columns;
+    struct row_operand operands[OP_MAX_VIEWS];
+    unsigned n_operands;
+    const double *factor; /* of the type of the sums; NULL: none */
+    struct op_call op;
+};
+
+/* Add an operand, which must have as many rows as the call, and of a matrix as many columns. */
+cls_status row_call_add_matrix(struct row_call *call, const cls_matrix *matrix, bool is_output);
+cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector, bool is_output);
+
+/* Acquires stream and operands, checks types and overlaps, submits, and releases what it has acquired. */
+cls_status row_call_run(struct row_call *call, cls_stream stream, bool blocking);
+
+#endif

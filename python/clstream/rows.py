@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Softmax along an axis, and cross entropy with labels."""
+import math
+
+from . import capi
+from .arrays import Array, empty
+from .capi import call
+from .elements import DTYPES, FLOAT32, FLOAT64
+from .functions import as_array
+from .layout import axis_of
+from .streams import stream_of
+
+
+def _matrix(x):
+    """All but the last axis together are rows."""
+    columns = x.shape[-1]
+    matrix = capi.Matrix(x.buffer.handle, DTYPES[x.dtype], x.offset, math.prod(x.shape[:-1]), columns, columns, 0)
+    matrix.owner = x.buffer
+    return matrix
+
+
+def _vector(x):
+    vector = capi.Vector(x.buffer.handle, DTYPES[x.dtype], x.offset, x.size, 1)
+    vector.owner = x.buffer
+    return vector
+
+
+def _check(name, x):
+    if not isinstance(x, Array):
+        raise TypeError(f"{name} of {type(x).__name__}: pass an Array (to_device)")
+    if x.dtype.kind != "f" or not x.ndim:
+        raise TypeError(f"{name} of {x.dtype} {x.shape}")
+
+
+def _along(name, x, axis, stream):
+    _check(name, x)
+    stream = stream_of(stream, x.context)
+    axis = axis_of(axis, x.ndim)
+    order = [i for i in range(x.ndim) if i != axis] + [axis]
+    rows = x if axis == x.ndim - 1 else x.permute(order, stream)
+    out = empty(rows.shape, x.dtype, stream)
+    call(f"cls_{name}_async", _matrix(rows), _matrix(out), stream.handle)
+    return out if rows is x else out.permute([order.index(i) for i in range(x.ndim)], stream)
+
+
+def softmax(x, /, *, axis=-1, stream=None):
+    """Exponentials of the elements, divided by their sum along an axis."""
+    return _along("softmax", x, axis, stream)
+
+
+def log_softmax(x, /, *, axis=-1, stream=None):
+    """The logarithms of softmax(x)."""
+    return _along("log_softmax", x, axis, stream)
+
+
+def cross_entropy(scores, labels, /, *, stream=None):
+    """The losses of rows of scores: minus log_softmax(scores) at each row's label, an element of an int32 or uint32 array.
+    The loss of a row with the label -1 is 0, that of one with a label that is no column NaN."""
+    _check("cross_entropy", scores)
+    stream = stream_of(stream, scores.context)
+    labels, losses = _labels(scores, labels, stream)
+    call("cls_cross_entropy_async", _matrix(scores), _vector(labels), _vector(losses), stream.handle)
+    return losses
+
+
+def cross_entropy_gradient(scores, labels, /, *, factor=1.0, stream=None):
+    """The losses, as cross_entropy(), and `factor` times their gradient by the scores, in one launch."""
+    _check("cross_entropy_gradient", scores)
+    stream = stream_of(stream, scores.context)
+    labels, losses = _labels(scores, labels, stream)
+    gradient = empty(scores.shape, scores.dtype, stream)
+    call("cls_cross_entropy_gradient_async", _matrix(scores), _vector(labels), _vector(losses), _matrix(gradient),
+         float(factor), stream.handle)
+    return losses, gradient
+
+
+def _labels(scores, labels, stream):
+    """The labels as an array, and room for as many losses."""
+    labels = as_array(labels, scores, stream)
+    if labels.shape != scores.shape[:-1]:
+        raise ValueError(f"labels {labels.shape} for scores {scores.shape}")
+    if labels.dtype.kind not in "iu" or labels.dtype.itemsize != 4:
+        raise TypeError(f"labels of {labels.dtype}")
+    return labels, empty(labels.shape, FLOAT64 if scores.dtype == FLOAT64 else FLOAT32, stream)
