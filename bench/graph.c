@@ -412,7 +412,7 @@ static void capture_training(struct training *training) {
     network_set_rate(&training->network, 0.1);
     training->captured = filled(BATCH * ROW, 0);
     for (int i = 0; i < 2; i++)
-        training->rows[i] = filled(BATCH * ROW, 0.5F);
+        training->rows[i] = filled(BATCH * ROW, 0); /* of class 0 */
     CLS(cls_stream_begin_capture(training->network.stream, "step"));
     network_learn(&training->network, training->captured);
     CLS(cls_stream_end_capture(training->network.stream, &graph));

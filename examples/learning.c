@@ -104,27 +104,27 @@ void digits_close(struct digits *digits) {
     free(digits->order);
 }
 
-/* A row of inputs (64 pixels from 0 to 1, and a 1) and one of targets (one 1 of 10). */
-static void digits_row(const struct digits *digits, size_t image, float *inputs, float *targets) {
+/* A row of inputs (64 pixels from 0 to 1, and a 1); returns its label. */
+static uint32_t digits_row(const struct digits *digits, size_t image, float *inputs) {
     const unsigned at = digits->order[image];
     for (size_t i = 0; i < PIXELS; i++)
         inputs[i] = (float)digits->pixels[at * PIXELS + i] / 16;
     inputs[PIXELS] = 1;
-    for (int i = 0; i < CLASSES; i++)
-        targets[i] = digits->labels[at] == i;
+    return digits->labels[at];
 }
 
 cls_status digits_batch(const struct digits *digits, unsigned seed, size_t first, size_t count,
                         float *rows) {
-    float *inputs = rows, *targets = rows + count * INPUTS;
     unsigned *order = malloc(digits->train * sizeof *order);
     if (!order)
         return CLS_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < digits->train; i++)
         order[i] = (unsigned)i;
     shuffle(order, digits->train, seed);
-    for (size_t i = 0; i < count; i++)
-        digits_row(digits, order[first + i], inputs + i * INPUTS, targets + i * CLASSES);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t label = digits_row(digits, order[first + i], rows + i * INPUTS);
+        memcpy(rows + count * INPUTS + i, &label, sizeof label);
+    }
     free(order);
     return CLS_SUCCESS;
 }
@@ -168,9 +168,8 @@ void network_open(struct network *network, size_t batch, unsigned seed) {
     network->d1 = filled(batch * WIDE, 0);
     network->m1 = filled(batch * WIDE, 0);
     network->z2 = filled(batch * CLASSES, 0);
-    network->e2 = filled(batch * CLASSES, 0);
-    network->s2 = filled(batch * CLASSES, 0);
-    network->ones = filled(CLASSES * CLASSES, 1);
+    network->d2 = filled(batch * CLASSES, 0);
+    network->losses = filled(batch, 0);
     network->rate = filled(1, 0);
     network->loss = filled(1, 0);
     network->sum = filled(1, 0);
@@ -180,10 +179,10 @@ void network_open(struct network *network, size_t batch, unsigned seed) {
 }
 
 void network_close(struct network *network) {
-    const cls_buffer buffers[] = {network->w1,   network->w2, network->v1,   network->v2,
-                                  network->a1,   network->d1, network->m1,   network->z2,
-                                  network->e2,   network->s2, network->ones, network->rate,
-                                  network->loss, network->sum};
+    const cls_buffer buffers[] = {network->w1, network->w2,     network->v1,   network->v2,
+                                  network->a1, network->d1,     network->m1,   network->z2,
+                                  network->d2, network->losses, network->rate, network->loss,
+                                  network->sum};
     must(cls_kernel_destroy(network->descend));
     must(cls_stream_destroy(network->stream));
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -229,24 +228,16 @@ static void network_forward(struct network *network, cls_buffer inputs) {
              part(network->z2, n, CLASSES, CLASSES), NEITHER, 1, 0);
 }
 
-/* e2 = softmax of z2. The sum of a row, in each of its places, is a product with ones. */
-static void softmax(struct network *network) {
+/* The losses and their gradient by the scores, softmax - 1 at the label, in one launch; the losses are added up. */
+static void take_losses(struct network *network, cls_buffer rows) {
     const size_t n = network->batch;
-    const cls_array z2 = all(network->z2, n * CLASSES), e2 = all(network->e2, n * CLASSES);
-    const cls_array s2 = all(network->s2, n * CLASSES);
-    must(cls_unary_async(CLS_UNARY_EXP, z2, e2, network->stream));
-    multiply(network, part(network->e2, n, CLASSES, CLASSES),
-             part(network->ones, CLASSES, CLASSES, CLASSES), part(network->s2, n, CLASSES, CLASSES),
-             NEITHER, 1, 0);
-    must(cls_binary_async(CLS_BINARY_DIV, e2, s2, e2, network->stream));
-}
-
-/* Of the logarithms of the probabilities, those of the right classes. */
-static void add_losses(struct network *network, cls_array targets) {
-    const cls_array s2 = all(network->s2, targets.count), sum = all(network->sum, 1);
-    const cls_array loss = all(network->loss, 1);
-    must(cls_dot_async(s2, targets, sum, network->stream));
-    must(cls_binary_async(CLS_BINARY_SUB, loss, sum, loss, network->stream));
+    const cls_vector labels = {rows, CLS_U32, n * INPUTS, n, 1};
+    const cls_array loss = all(network->loss, 1), sum = all(network->sum, 1);
+    must(cls_cross_entropy_gradient_async(
+        part(network->z2, n, CLASSES, CLASSES), labels, cls_vector_of(network->losses, CLS_F32, n),
+        part(network->d2, n, CLASSES, CLASSES), 1, network->stream));
+    must(cls_reduce_async(CLS_REDUCE_SUM, all(network->losses, n), sum, network->stream));
+    must(cls_binary_async(CLS_BINARY_ADD, loss, sum, loss, network->stream));
 }
 
 static void descend(struct network *network, cls_buffer weights, cls_buffer v, size_t count) {
@@ -258,16 +249,11 @@ static void descend(struct network *network, cls_buffer weights, cls_buffer v, s
 
 void network_learn(struct network *network, cls_buffer rows) {
     const size_t n = network->batch;
-    const cls_array targets = cls_array_at(rows, CLS_F32, n * INPUTS, n * CLASSES);
-    const cls_array e2 = all(network->e2, n * CLASSES), s2 = all(network->s2, n * CLASSES);
     const cls_array d1 = all(network->d1, n * WIDE), m1 = all(network->m1, n * WIDE);
-    const cls_matrix d2 = part(network->e2, n, CLASSES, CLASSES);
+    const cls_matrix d2 = part(network->d2, n, CLASSES, CLASSES);
     network_forward(network, rows);
-    softmax(network);
-    must(cls_unary_async(CLS_UNARY_LOG, e2, s2, network->stream));
-    /* The gradient of the scores is softmax - targets; that of the hidden values is 0 where they are. */
-    must(cls_binary_async(CLS_BINARY_SUB, e2, targets, e2, network->stream));
-    add_losses(network, targets);
+    take_losses(network, rows);
+    /* The gradient of the hidden values is 0 where they are. */
     multiply(network, d2, part(network->w2, HIDDEN, CLASSES, CLASSES),
              part(network->d1, n, HIDDEN, WIDE), SECOND, 1, 0);
     must(cls_unary_async(CLS_UNARY_SIGN, all(network->a1, n * WIDE), m1, network->stream));
@@ -307,24 +293,23 @@ static size_t best_of(const float *scores) {
 double network_test(struct network *network, const struct digits *digits) {
     const size_t n = network->batch, first = digits->train, count = digits->count - first;
     float *inputs = zeroed(n * INPUTS * sizeof *inputs);
-    float *targets = zeroed(n * CLASSES * sizeof *targets);
+    uint32_t *labels = zeroed(n * sizeof *labels);
     float *scores = zeroed(n * CLASSES * sizeof *scores);
     size_t right = 0;
     cls_buffer buffer;
     must(cls_buffer_create(NULL, n * INPUTS * sizeof *inputs, &buffer));
     for (size_t at = 0; at < count; at += n) {
         for (size_t i = 0; i < n; i++)
-            digits_row(digits, first + (at + i) % count, inputs + i * INPUTS,
-                       targets + i * CLASSES);
+            labels[i] = digits_row(digits, first + (at + i) % count, inputs + i * INPUTS);
         must(cls_copy_h2d_async(buffer, 0, inputs, n * INPUTS * sizeof *inputs, network->stream));
         network_forward(network, buffer);
         must(cls_copy_d2h(scores, network->z2, 0, n * CLASSES * sizeof *scores, network->stream));
         for (size_t i = 0; i < n && at + i < count; i++)
-            right += targets[i * CLASSES + best_of(scores + i * CLASSES)] > 0;
+            right += best_of(scores + i * CLASSES) == labels[i];
     }
     must(cls_buffer_destroy(buffer));
     free(inputs);
-    free(targets);
+    free(labels);
     free(scores);
     return (double)right / (double)count;
 }

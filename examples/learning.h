@@ -35,7 +35,7 @@ enum {
     HIDDEN = 128,
     WIDE = HIDDEN + 1,
     CLASSES = 10,
-    ROW = INPUTS + CLASSES
+    ROW = INPUTS + 1
 };
 
 /* --- the digits --- */
@@ -53,7 +53,7 @@ void digits_open(struct digits *digits, const char *folder, unsigned seed);
 void digits_close(struct digits *digits);
 
 /* `count` training images from number `first` on, in an order that the seed alone gives: first a row of INPUTS (64
- * pixels from 0 to 1, and a 1) for each, then a row of targets (one 1 of CLASSES). Safe on several threads. */
+ * pixels from 0 to 1, and a 1) for each, then the bits of a label for each, a uint32_t. Safe on several threads. */
 cls_status digits_batch(const struct digits *digits, unsigned seed, size_t first, size_t count,
                         float *rows);
 
@@ -65,10 +65,10 @@ struct network {
     cls_buffer w1, w2;     /* INPUTS x HIDDEN, WIDE x CLASSES */
     cls_buffer v1, v2;     /* their momentum */
     cls_buffer a1, d1, m1; /* batch x WIDE: values, their gradient, where they are above 0 */
-    cls_buffer z2, e2, s2; /* batch x CLASSES: scores, exponentials, their sums in each row */
-    cls_buffer ones;       /* CLASSES x CLASSES */
+    cls_buffer z2, d2;     /* batch x CLASSES: scores, their gradient */
+    cls_buffer losses;     /* one for each row */
     cls_buffer rate;       /* one number */
-    cls_buffer sum, loss;  /* likewise: minus the losses of a batch, and the sum of the losses */
+    cls_buffer sum, loss;  /* likewise: the losses of a batch, and of all batches */
     cls_program program;
     cls_kernel descend;
 };
