@@ -3,7 +3,7 @@
  * (c) Every cast, where and unary operation against a device copy of the same number of bytes read and
  * written, on arrays far beyond the caches. Where an operation misses the bar, it is measured on data
  * that stays in a cache too: one that misses it even there is limited by its arithmetic, and the row
- * says so with that figure. Softmax along rows is such an operation, too.
+ * says so with that figure. Softmax and layer_norm along rows are such operations, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct field {
     cl_mem copy_from, copy_to; /* twice the size */
 };
 
-enum family { FAMILY_CAST, FAMILY_WHERE, FAMILY_UNARY, FAMILY_PARAM, FAMILY_SOFTMAX };
+enum family { FAMILY_CAST, FAMILY_WHERE, FAMILY_UNARY, FAMILY_PARAM, FAMILY_SOFTMAX, FAMILY_NORM };
 
 struct job {
     struct field *field;
@@ -40,7 +40,7 @@ struct job {
     int op;
     cls_dtype from, to; /* of a where: the condition and the values */
     size_t count;
-    size_t columns; /* of a softmax */
+    size_t columns; /* of a softmax or a norm */
     unsigned batch;
     char excuse[96];
 };
@@ -105,9 +105,14 @@ static bool needs_positive(const struct job *job) {
 
 static cls_status submit_rows(const struct job *job) {
     const size_t rows = job->count / job->columns;
-    return cls_softmax_async(cls_matrix_of(job->field->in[0], job->from, rows, job->columns),
-                             cls_matrix_of(job->field->out, job->to, rows, job->columns),
-                             job->field->stream);
+    const struct field *field = job->field;
+    const cls_matrix in = cls_matrix_of(field->in[0], job->from, rows, job->columns);
+    const cls_matrix out = cls_matrix_of(field->out, job->to, rows, job->columns);
+    const cls_vector gain = cls_vector_of(field->in[1], job->from, job->columns);
+    const cls_vector shift = cls_vector_of(field->in[2], job->from, job->columns);
+    return job->family == FAMILY_NORM
+               ? cls_layer_norm_async(in, gain, shift, 1e-5, out, field->stream)
+               : cls_softmax_async(in, out, field->stream);
 }
 
 static cls_status submit(const struct job *job) {
@@ -168,7 +173,7 @@ static double best_of(double (*run)(void *, double *), struct job *job) {
 }
 
 static double bar_of(const struct job *job) {
-    const bool rows = job->family == FAMILY_SOFTMAX;
+    const bool rows = job->family >= FAMILY_SOFTMAX;
     return rig_bar(job->field->rig, rows ? CPU_ROWS_BAR : CPU_BAR, rows ? GPU_ROWS_BAR : GPU_BAR);
 }
 
@@ -273,13 +278,15 @@ static void unaries(struct field *field, cls_dtype dtype) {
     }
 }
 
-static void softmaxes(struct field *field, cls_dtype dtype) {
+static void along_rows(struct field *field, enum family family, cls_dtype dtype) {
     static const size_t columns[] = {16, 1024, 32768};
     char name[64];
     for (int i = 0; i < 3; i++) {
         const struct job job = {
-            .family = FAMILY_SOFTMAX, .from = dtype, .to = dtype, .columns = columns[i]};
-        snprintf(name, sizeof name, "softmax %s, rows of %zu", cls_dtype_name(dtype), columns[i]);
+            .family = family, .from = dtype, .to = dtype, .columns = columns[i]};
+        snprintf(name, sizeof name, "%s %s, rows of %zu",
+                 family == FAMILY_NORM ? "layer_norm" : "softmax", cls_dtype_name(dtype),
+                 columns[i]);
         row(field, name, job);
     }
 }
@@ -317,8 +324,10 @@ int main(int argc, char **argv) {
         if (dtypes[i] != CLS_F64 || rig.info.has_fp64)
             unaries(&field, dtypes[i]);
     bench_section("(c) along rows");
-    softmaxes(&field, CLS_F32);
-    softmaxes(&field, CLS_F16);
+    along_rows(&field, FAMILY_SOFTMAX, CLS_F32);
+    along_rows(&field, FAMILY_SOFTMAX, CLS_F16);
+    along_rows(&field, FAMILY_NORM, CLS_F32);
+    along_rows(&field, FAMILY_NORM, CLS_F16);
     rig_close(&rig);
     return bench_end();
 }

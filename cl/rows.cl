@@ -3,8 +3,8 @@
  * Operations along the rows of a matrix. A team of work-items goes over a row, each item taking every vector that is a
  * team's size behind its last one.
  *
- *     -DROW_softmax, ROW_log_softmax, ROW_softmax_gradient, ROW_log_softmax_gradient, ROW_cross_entropy or
- *      ROW_cross_entropy_gradient
+ *     -DROW_softmax, ROW_log_softmax, ROW_softmax_gradient, ROW_log_softmax_gradient, ROW_cross_entropy,
+ *      ROW_cross_entropy_gradient, ROW_layer_norm or ROW_rms_norm
  *     -DTYPE=float      element type of the matrices: float, double, half or bfloat16 (cl/narrow.cl)
  *     -DSUM=float       type of what is calculated: float, or double with -DDOUBLES
  *     -DW=4             elements in a vector
@@ -26,6 +26,9 @@
 #endif
 #if defined(ROW_softmax_gradient) || defined(ROW_log_softmax_gradient)
 #define TWO_INPUTS
+#endif
+#if defined(ROW_layer_norm) || defined(ROW_rms_norm)
+#define NORM
 #endif
 #ifndef ROW_cross_entropy
 #define WRITES
@@ -50,6 +53,7 @@ typedef V(MEMORY(TYPE)) elements;
 #define ALIGNMENT sizeof(element)
 #endif
 typedef elements stored __attribute__((aligned(ALIGNMENT)));
+typedef elements loose __attribute__((aligned(sizeof(element))));
 typedef union { T vector; E each[W]; } split_value;
 typedef union { elements vector; element each[W]; } split_elements;
 
@@ -82,6 +86,18 @@ static void write(T value, global element *p, long left) {
         if (i < left)
             p[i] = part.each[i];
 }
+
+#if defined(ROW_layer_norm) && EACH > 0
+/* What is past the row's end is 0. */
+static T within(T x, long left) {
+    split_value value = {x};
+    if (left < W)
+        for (uint i = 0; i < W; i++)
+            if (i >= left)
+                value.each[i] = 0;
+    return value.vector;
+}
+#endif
 
 static E greater(E a, E b) { return a > b ? a : b; }
 
@@ -133,18 +149,22 @@ static E base_of(E m) { return m == -INFINITY ? (E)0 : m; }
     }
 #define ADD(a, b) ((a) + (b))
 MERGE(team_sum, ADD)
-#ifndef TWO_INPUTS
+#if !defined(TWO_INPUTS) && !defined(NORM)
 MERGE(team_greatest, greater)
 #endif
 #define TEAM_SUM(x) team_sum(x, team, shared)
 #define TEAM_GREATEST(x) team_greatest(x, team, shared)
-#define SHARED , local E *shared, uint me, uint team
+#define OF_TEAM , uint me, uint team
+#define SHARED , local E *shared OF_TEAM
 #define SHARE , shared, me, team
+#define ITS_TEAM , me, team
 #else
 #define TEAM_SUM(x) (x)
 #define TEAM_GREATEST(x) (x)
+#define OF_TEAM
 #define SHARED
 #define SHARE
+#define ITS_TEAM
 #define me 0
 #define team 1
 #endif
@@ -152,10 +172,20 @@ MERGE(team_greatest, greater)
 
 /* --- what is written of a row --- */
 
-/* m and s are the greatest element and the sum of exponentials; with two inputs s is the sum of the terms. */
+/* m and s are the greatest element and the sum of exponentials; with two inputs s is the sum of the terms; of a norm m is
+ * the mean, or 0, and s what the elements are multiplied by. */
 struct row {
     E m, s;
     ulong columns;
+#ifdef NORM
+    E epsilon;
+    ulong gain_step;
+    global const element *gain;
+#ifdef ROW_layer_norm
+    ulong shift_step;
+    global const element *shift;
+#endif
+#endif
 #ifdef LABELS
     uint label;
     E score, factor; /* the label's score; the gradient's factor */
@@ -195,6 +225,32 @@ static T written(T y, T g, const struct row *row) {
     return y * (g - row->s);
 #else
     return g - exp_of(y) * row->s;
+#endif
+}
+#elif defined(NORM)
+/* W numbers for columns, of which `left` are left. */
+static T weights(global const element *from, ulong step, ulong column, long left) {
+    if (step == 1)
+        return left >= W ? UNPACK(TYPE, *(global const loose *)(from + column))
+                         : part_of(from + column, left, 0);
+    split_elements part = {(elements)0};
+    for (uint i = 0; i < W; i++)
+        if (i < left)
+            part.each[i] = from[(column + i) * step];
+    return UNPACK(TYPE, part.vector);
+}
+
+static void take_squares(struct row *row, E sum) {
+    row->s = (E)1 / sqrt(sum / (E)row->columns + row->epsilon);
+}
+
+static T written(T x, const struct row *row, ulong column) {
+    const long left = (long)row->columns - (long)column;
+    const T gain = weights(row->gain, row->gain_step, column, left);
+#ifdef ROW_layer_norm
+    return (x - row->m) * row->s * gain + weights(row->shift, row->shift_step, column, left);
+#else
+    return x * row->s * gain;
 #endif
 }
 #elif defined(ROW_log_softmax)
@@ -260,6 +316,69 @@ static void go_over(struct row *row, global const element *y, global const eleme
     }
 }
 #endif
+
+#elif defined(NORM) && EACH > 0
+/* The sum of the elements is that of all items before any distance from the mean is squared. */
+static void go_over(struct row *row, global const element *in, global element *out SHARED) {
+    T x[EACH / W], sum = 0;
+#pragma unroll
+    for (uint j = 0; j < EACH / W; j++) {
+        const ulong i = me * W + j * STEP;
+        x[j] = read(in + i, (long)row->columns - (long)i, 0);
+    }
+    /* One of the loops is left for compilers to unroll, as in the sums of exponentials. */
+#ifdef ROW_layer_norm
+    for (uint j = 0; j < EACH / W; j++)
+        sum += x[j];
+    row->m = TEAM_SUM(sum_of(sum)) / (E)row->columns;
+    sum = 0;
+#pragma unroll
+    for (uint j = 0; j < EACH / W; j++) {
+        const ulong i = me * W + j * STEP;
+        const T away = within(x[j] - row->m, (long)row->columns - (long)i);
+        sum += away * away;
+    }
+#else
+    row->m = 0;
+    for (uint j = 0; j < EACH / W; j++)
+        sum += x[j] * x[j];
+#endif
+    take_squares(row, TEAM_SUM(sum_of(sum)));
+#pragma unroll
+    for (uint j = 0; j < EACH / W; j++) {
+        const ulong i = me * W + j * STEP;
+        if (i < row->columns)
+            write(written(x[j], row, i), out + i, (long)(row->columns - i));
+    }
+}
+
+#elif defined(NORM)
+/* An item's sum of the elements less `base`, or of the squares of these. Without the team's barriers: PoCL 3.1 gives wrong
+ * sums where a function that has loops and barriers is called twice. */
+static E sum_over(const struct row *row, global const element *in, E base, bool squares OF_TEAM) {
+    T total = 0;
+    for (ulong i = me * W; i < row->columns;) {
+        const ulong end = min(i + PART, row->columns);
+        T sum = 0;
+        for (; i < end; i += STEP) {
+            const T away = read(in + i, (long)(row->columns - i), base) - base;
+            sum += squares ? away * away : away;
+        }
+        total += sum;
+    }
+    return sum_of(total);
+}
+
+static void go_over(struct row *row, global const element *in, global element *out SHARED) {
+    row->m = 0;
+#ifdef ROW_layer_norm
+    row->m = TEAM_SUM(sum_over(row, in, 0, false ITS_TEAM)) / (E)row->columns;
+#endif
+    take_squares(row, TEAM_SUM(sum_over(row, in, row->m, true ITS_TEAM)));
+    for (ulong i = me * W; i < row->columns; i += STEP)
+        write(written(read(in + i, (long)(row->columns - i), 0), row, i), out + i,
+              (long)(row->columns - i));
+}
 
 #elif defined(RUNS)
 /* Powers that lose no digits in memory are kept in the output's row. */
@@ -387,14 +506,20 @@ kernel void rows(global const element *in, ulong2 in_at,
 #ifdef TWO_INPUTS
                  global const element *gradient, ulong2 gradient_at,
 #endif
+#ifdef NORM
+                 global const element *gain, ulong2 gain_at,
+#endif
+#ifdef ROW_layer_norm
+                 global const element *shift, ulong2 shift_at,
+#endif
 #ifdef LABELS
                  global const uint *labels, ulong2 labels_at, global E *losses, ulong2 losses_at,
 #endif
 #ifdef WRITES
                  global element *out, ulong2 out_at,
 #endif
-#ifdef ROW_cross_entropy_gradient
-                 E factor,
+#if defined(ROW_cross_entropy_gradient) || defined(NORM)
+                 E number, /* the gradient's factor, a norm's epsilon */
 #endif
                  ulong2 shape, uint2 split) {
 #ifdef RUNS
@@ -415,7 +540,16 @@ kernel void rows(global const element *in, ulong2 in_at,
         take_label(&row, labels[labels_at.x + at * labels_at.y], from);
 #endif
 #ifdef ROW_cross_entropy_gradient
-        row.factor = factor;
+        row.factor = number;
+#endif
+#ifdef NORM
+        row.epsilon = number;
+        row.gain = gain + gain_at.x;
+        row.gain_step = gain_at.y;
+#endif
+#ifdef ROW_layer_norm
+        row.shift = shift + shift_at.x;
+        row.shift_step = shift_at.y;
 #endif
 #ifdef WRITES
         global element *const to = out + out_at.x + at * out_at.y;

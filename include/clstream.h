@@ -32,7 +32,7 @@
 #include <clstream/cast.h>   /* conversions; the common rules of all operations */
 #include <clstream/host.h>   /* single operations on host memory */
 #include <clstream/reduce.h> /* sum, min, max, mean, argmax, dot */
-#include <clstream/rows.h>   /* softmax, cross entropy, their gradients: along rows */
+#include <clstream/rows.h>   /* softmax, cross entropy, layer_norm, ... along rows */
 #include <clstream/typed.h>  /* all of these under typed names: cls_add_f32, ... */
 #include <clstream/unary.h>  /* exp, relu, scale, ... of one array */
 #include <clstream/where.h>  /* selection by a condition */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file rows.h
- * Operations along the rows of a matrix: softmax, log-softmax and their gradients, and cross entropy with
- * integer labels, alone or with its gradient in the same kernel.
+ * Operations along the rows of a matrix: softmax, log-softmax and their gradients, cross entropy with
+ * integer labels, alone or with its gradient in the same kernel, and normalization of rows by their mean and
+ * variance (layer_norm) or their mean square (rms_norm).
  *
  * Matrices are the views of blas.h: row-major, rows `ld` elements apart, `stride` ignored. Their elements
  * are f32, f64, f16 or bf16; those of 16 bits are read to f32, calculated in f32 and rounded once, where
@@ -10,9 +11,10 @@
  * f64, with an element for each row. What lies between the elements of a view is left alone.
  *
  * Each call is one launch. A row is read from memory once where it fits into what a work-group keeps in
- * registers (32,768 elements of f32 for one input, half as many for two or of f64, on GPUs with groups of
- * 1,024 work-items) or, on CPUs, into a core's cache; a longer one is read twice, on CPUs three times. A
- * call without rows or columns submits nothing, and still returns the stream's error.
+ * registers or, on CPUs, into a core's cache; a longer one is read two or three times. GPUs with groups of
+ * 1,024 work-items keep 32,768 elements of f32; half as many with two inputs, of f64, and where rows do not
+ * start at multiples of 16 bytes. A call without rows or columns submits nothing, and still returns the
+ * stream's error.
  *
  * In place: an output may be the same view as a matrix of the inputs, with the same buffer, offset and
  * `ld`. It must have no other element in common with an input, nor with another output.
@@ -117,6 +119,38 @@ CLS_API cls_status cls_cross_entropy_gradient(cls_matrix scores, cls_vector labe
 CLS_API cls_status cls_cross_entropy_gradient_async(cls_matrix scores, cls_vector labels,
                                                     cls_vector losses, cls_matrix gradient,
                                                     double factor, cls_stream stream);
+
+/**
+ * out = gain (x - mean) / sqrt(variance + epsilon) + shift, where mean and variance, the mean of the squared
+ * distances from it, are the row's. `gain` and `shift` are vectors of the matrices' type with an element for
+ * each column; `out` may be `in`. Waits.
+ *
+ * The variance is found after the mean, without a difference of large sums. With a the mean of |x|, d = x -
+ * mean and r = 1 / sqrt(variance + epsilon), the error is at most |gain| r (t u a (1 + |d| r) + (t + 8) u
+ * (|d| + |x|)) + 4 u |shift|, as long as t u a r is at most 1. Squares have the range of f32, or of f64. A row
+ * with a NaN or an infinity gives NaN in each element. With an epsilon of 0 a row of equal elements gives NaN or
+ * any numbers. `epsilon` is rounded to the type of the sums.
+ * @retval CLS_ERROR_INVALID_VALUE `epsilon` is below 0 or NaN
+ */
+CLS_API cls_status cls_layer_norm(cls_matrix in, cls_vector gain, cls_vector shift, double epsilon,
+                                  cls_matrix out, cls_stream stream);
+/** Like cls_layer_norm; only submits. */
+CLS_API cls_status cls_layer_norm_async(cls_matrix in, cls_vector gain, cls_vector shift,
+                                        double epsilon, cls_matrix out, cls_stream stream);
+
+/**
+ * out = gain x / sqrt(mean of x^2 + epsilon), the mean being that of the row. `gain` is a vector of the matrices'
+ * type with an element for each column; `out` may be `in`. Waits.
+ *
+ * The relative error is at most (t + 8) u. Squares have the range of f32, or of f64: beyond it elements come to 0.
+ * A row with a NaN gives NaN in each element, and one with an infinity NaN there and 0 times the gain elsewhere.
+ * @retval CLS_ERROR_INVALID_VALUE `epsilon` is below 0 or NaN
+ */
+CLS_API cls_status cls_rms_norm(cls_matrix in, cls_vector gain, double epsilon, cls_matrix out,
+                                cls_stream stream);
+/** Like cls_rms_norm; only submits. */
+CLS_API cls_status cls_rms_norm_async(cls_matrix in, cls_vector gain, double epsilon,
+                                      cls_matrix out, cls_stream stream);
 
 CLS_END_DECLS
 

@@ -17,14 +17,15 @@ enum {
 
 /* --- operands --- */
 
-/* offset + (rows - 1) * step + width elements, of which none is missing. */
+/* `height` times `width` elements, which the caller has filled in as the operand's span. */
 static cls_status add_operand(struct row_call *call, struct row_operand operand, cls_buffer buffer,
-                              cls_dtype dtype, size_t offset, size_t width) {
+                              cls_dtype dtype, size_t offset) {
+    const size_t height = operand.span.height, width = operand.span.width;
     const size_t size = cls_dtype_size(dtype);
     size_t count = 0, bytes;
     bool over = false;
-    if (call->rows && width) {
-        over = __builtin_mul_overflow(call->rows - 1, operand.step, &count);
+    if (height && width) {
+        over = __builtin_mul_overflow(height - 1, operand.step, &count);
         over = __builtin_add_overflow(count, width, &count) || over;
         over = __builtin_add_overflow(offset, count, &bytes) || over;
         over = __builtin_mul_overflow(bytes, size, &bytes) || over;
@@ -33,52 +34,67 @@ static cls_status add_operand(struct row_call *call, struct row_operand operand,
         return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: an element beyond all memory", call->name);
     operand.array = cls_array_at(buffer, dtype, offset, count);
     operand.span = (struct byte_span){offset * size, width * size, operand.step * size,
-                                      call->rows,    count * size, 1};
+                                      height,        count * size, 1};
     call->operands[call->n_operands++] = operand;
     return CLS_SUCCESS;
 }
 
 cls_status row_call_add_matrix(struct row_call *call, const cls_matrix *matrix, bool is_output) {
-    const struct row_operand operand = {
-        .step = matrix->ld, .is_matrix = true, .is_output = is_output};
+    const struct row_operand operand = {.step = matrix->ld,
+                                        .role = ROW_MATRIX,
+                                        .is_output = is_output,
+                                        .span = {.height = call->rows, .width = call->columns}};
     if (matrix->rows != call->rows || matrix->columns != call->columns)
         return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: matrices of %zu x %zu and %zu x %zu",
                          call->name, call->rows, call->columns, matrix->rows, matrix->columns);
     if (matrix->ld < matrix->columns)
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: ld %zu is below the %zu columns", call->name,
                          matrix->ld, matrix->columns);
-    return add_operand(call, operand, matrix->buffer, matrix->dtype, matrix->offset,
-                       matrix->columns);
+    return add_operand(call, operand, matrix->buffer, matrix->dtype, matrix->offset);
 }
 
-cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector, bool is_output) {
-    const struct row_operand operand = {.step = vector->step, .is_output = is_output};
-    if (vector->count != call->rows)
-        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: a vector of %zu elements for %zu rows",
-                         call->name, vector->count, call->rows);
+cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector,
+                               enum row_role role) {
+    const bool by_column = role == ROW_WEIGHTS;
+    const size_t count = by_column ? call->columns : call->rows;
+    const struct row_operand operand = {.step = vector->step,
+                                        .role = role,
+                                        .is_output = role == ROW_RESULTS,
+                                        .span = {.height = count, .width = 1}};
+    if (vector->count != count)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: a vector of %zu elements for %zu %s",
+                         call->name, vector->count, count, by_column ? "columns" : "rows");
     if (!vector->step)
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: a step of 0", call->name);
-    return add_operand(call, operand, vector->buffer, vector->dtype, vector->offset, 1);
+    return add_operand(call, operand, vector->buffer, vector->dtype, vector->offset);
 }
 
 /* --- types and overlaps --- */
 
-static cls_status refuse_type(const struct row_call *call, const char *what, cls_dtype dtype) {
-    return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: %s of %s", call->name, what,
-                     cls_dtype_name(dtype));
+static bool suits(cls_dtype dtype, enum row_role role, cls_dtype matrix) {
+    switch (role) {
+    case ROW_MATRIX:
+    case ROW_WEIGHTS:
+        return dtype == matrix && type_row(dtype)->is_float;
+    case ROW_LABELS:
+        return dtype == CLS_I32 || dtype == CLS_U32;
+    case ROW_RESULTS:
+        return dtype == (matrix == CLS_F64 ? CLS_F64 : CLS_F32);
+    }
+    return false;
 }
 
 static cls_status rows_check_type(const struct row_call *call, unsigned i) {
+    static const char *const names[] = {[ROW_MATRIX] = "a matrix",
+                                        [ROW_LABELS] = "labels",
+                                        [ROW_RESULTS] = "results for rows",
+                                        [ROW_WEIGHTS] = "numbers for columns"};
     const struct row_operand *operand = &call->operands[i];
     const cls_dtype dtype = operand->array.dtype, matrix = call->operands[0].array.dtype;
-    if (operand->is_matrix)
-        return dtype == matrix && type_row(dtype)->is_float ? CLS_SUCCESS
-                                                            : refuse_type(call, "a matrix", dtype);
-    if (operand->is_output)
-        return dtype == (matrix == CLS_F64 ? CLS_F64 : CLS_F32)
-                   ? CLS_SUCCESS
-                   : refuse_type(call, "a result for each row", dtype);
-    return dtype == CLS_I32 || dtype == CLS_U32 ? CLS_SUCCESS : refuse_type(call, "labels", dtype);
+    if (suits(dtype, operand->role, matrix))
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_TYPE_MISMATCH, "%s of %s: %s of %s", call->name,
+                     cls_dtype_name(matrix), names[operand->role], cls_dtype_name(dtype));
 }
 
 /* The bytes within the memory that buffers may share. */
@@ -90,7 +106,7 @@ static struct byte_span span_in_memory(const struct row_call *call, unsigned i) 
 
 static bool is_same_view(const struct row_operand *a, const struct row_operand *b,
                          const struct byte_span *x, const struct byte_span *y) {
-    return a->is_matrix && b->is_matrix && x->start == y->start &&
+    return a->role == ROW_MATRIX && b->role == ROW_MATRIX && x->start == y->start &&
            (x->pitch == y->pitch || x->height == 1);
 }
 
@@ -129,7 +145,7 @@ static bool by_item(const struct row_call *call) {
 static bool rows_aligned(const struct row_call *call) {
     for (unsigned i = 0; i < call->n_operands; i++) {
         const struct byte_span *span = &call->operands[i].span;
-        if (call->operands[i].is_matrix && (span->start % 16 || span->pitch % 16))
+        if (call->operands[i].role == ROW_MATRIX && (span->start % 16 || span->pitch % 16))
             return false;
     }
     return true;
@@ -175,10 +191,10 @@ static struct op_arg place_arg(const struct row_operand *operand) {
     return op_arg_value(numbers, sizeof numbers);
 }
 
-static struct op_arg factor_arg(const struct row_call *call) {
-    const float single = (float)*call->factor;
+static struct op_arg number_arg(const struct row_call *call) {
+    const float single = (float)*call->number;
     return call->operands[0].array.dtype == CLS_F64
-               ? op_arg_value(call->factor, sizeof *call->factor)
+               ? op_arg_value(call->number, sizeof *call->number)
                : op_arg_value(&single, sizeof single);
 }
 
@@ -192,8 +208,8 @@ static unsigned fill_args(const struct row_call *call, size_t team, size_t rows_
         args[n++] = op_arg_span(call->op.views[i].buffer, operand->is_output, &operand->span);
         args[n++] = place_arg(operand);
     }
-    if (call->factor)
-        args[n++] = factor_arg(call);
+    if (call->number)
+        args[n++] = number_arg(call);
     args[n++] = op_arg_value(shape, sizeof shape);
     args[n++] = op_arg_value(split, sizeof split);
     return n;

@@ -9,12 +9,15 @@
 #include "command/op.h"
 #include "ops/spec.h"
 
+/* What an operand is: a matrix, or a vector with an integer or a result for each row, or with a number for each column. */
+enum row_role { ROW_MATRIX, ROW_LABELS, ROW_RESULTS, ROW_WEIGHTS };
+
 /* An operand: the array from its first element to its last, and the bytes of its elements. */
 struct row_operand {
     cls_array array;
     struct byte_span span;
-    size_t step; /* elements from row to row */
-    bool is_matrix;
+    size_t step; /* elements from row to row, or of a vector from one to the next */
+    enum row_role role;
     bool is_output;
 };
 
@@ -25,13 +28,13 @@ struct row_call {
     size_t rows, columns;
     struct row_operand operands[OP_MAX_VIEWS];
     unsigned n_operands;
-    const double *factor; /* of the type of the sums; NULL: none */
+    const double *number; /* a parameter of the kernel's, of the type of its sums; NULL: none */
     struct op_call op;
 };
 
-/* Add an operand, which must have as many rows as the call, and of a matrix as many columns. */
+/* Add an operand, whose sizes must be the call's. */
 cls_status row_call_add_matrix(struct row_call *call, const cls_matrix *matrix, bool is_output);
-cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector, bool is_output);
+cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector, enum row_role role);
 
 /* Acquires stream and operands, checks types and overlaps, submits, and releases what it has acquired. */
 cls_status row_call_run(struct row_call *call, cls_stream stream, bool blocking);

@@ -100,13 +100,13 @@ static cls_status cross_entropy(const cls_matrix *scores, const cls_vector *labe
         gradient ? of_rows(ROW_CROSS_ENTROPY_GRADIENT, "cross_entropy_gradient", scores)
                  : of_rows(ROW_CROSS_ENTROPY, "cross_entropy", scores);
     cls_status status = check_columns(&call);
-    call.factor = gradient ? &factor : NULL;
+    call.number = gradient ? &factor : NULL;
     if (!status)
         status = row_call_add_matrix(&call, scores, false);
     if (!status)
-        status = row_call_add_vector(&call, labels, false);
+        status = row_call_add_vector(&call, labels, ROW_LABELS);
     if (!status)
-        status = row_call_add_vector(&call, losses, true);
+        status = row_call_add_vector(&call, losses, ROW_RESULTS);
     if (!status && gradient)
         status = row_call_add_matrix(&call, gradient, true);
     return status ? status : row_call_run(&call, stream, blocking);

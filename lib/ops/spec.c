@@ -249,7 +249,13 @@ static const struct {
                       [ROW_SOFTMAX_GRADIENT] = {"softmax_gradient", 2},
                       [ROW_LOG_SOFTMAX_GRADIENT] = {"log_softmax_gradient", 2},
                       [ROW_CROSS_ENTROPY] = {"cross_entropy", 1},
-                      [ROW_CROSS_ENTROPY_GRADIENT] = {"cross_entropy_gradient", 1}};
+                      [ROW_CROSS_ENTROPY_GRADIENT] = {"cross_entropy_gradient", 1},
+                      [ROW_LAYER_NORM] = {"layer_norm", 1},
+                      [ROW_RMS_NORM] = {"rms_norm", 1}};
+
+/* Of a row that is read element by element: each of them is unrolled code, which compilers get wrong when there is too
+ * much of it (PoCL 3.1's from 32 on). */
+enum { MOST_SINGLE = 16 };
 
 /* Items of a group, and the numbers of 4 bytes that each keeps of a row: as many as leave a GPU room for 1,024 items and
  * more under way. */
@@ -268,6 +274,8 @@ static struct spec *rows_spec_new(enum row_op op, const struct type_row *type, e
         return NULL;
     spec->vector = way == ROWS_BY_ITEM ? RUN_VECTOR : aligned ? (unsigned)(16 / type->size) : 1;
     spec->batch = row_ways[way].numbers / row_ops[op].inputs / (doubles ? 2 : 1);
+    if (spec->vector == 1 && spec->batch > MOST_SINGLE)
+        spec->batch = MOST_SINGLE;
     spec->local = row_ways[way].local;
     if (way != ROWS_BY_ITEM)
         snprintf(shape, sizeof shape, "GROUP=%u -DEACH=%u%s", spec->local, spec->batch,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Softmax along an axis, and cross entropy with labels."""
+"""Softmax along an axis, cross entropy with labels, and normalization along the last axis."""
 import math
 
 from . import capi
@@ -82,3 +82,26 @@ def _labels(scores, labels, stream):
     if labels.dtype.kind not in "iu" or labels.dtype.itemsize != 4:
         raise TypeError(f"labels of {labels.dtype}")
     return labels, empty(labels.shape, FLOAT64 if scores.dtype == FLOAT64 else FLOAT32, stream)
+
+
+def layer_norm(x, gain, shift, /, *, epsilon=1e-5, stream=None):
+    """gain (x - mean) / sqrt(variance + epsilon) + shift, with mean and variance along the last axis. `gain` and `shift` have
+    its length and the type of x."""
+    return _normalized("layer_norm", x, (gain, shift), epsilon, stream)
+
+
+def rms_norm(x, gain, /, *, epsilon=1e-5, stream=None):
+    """gain x / sqrt(mean of x^2 + epsilon), with the mean along the last axis. `gain` has its length and the type of x."""
+    return _normalized("rms_norm", x, (gain,), epsilon, stream)
+
+
+def _normalized(name, x, weights, epsilon, stream):
+    _check(name, x)
+    stream = stream_of(stream, x.context)
+    weights = [as_array(weight, x, stream) for weight in weights]
+    for weight in weights:
+        if weight.shape != x.shape[-1:] or weight.dtype != x.dtype:
+            raise ValueError(f"{name} of {x.dtype} {x.shape} with {weight.dtype} {weight.shape}")
+    out = empty(x.shape, x.dtype, stream)
+    call(f"cls_{name}_async", _matrix(x), *map(_vector, weights), float(epsilon), _matrix(out), stream.handle)
+    return out

@@ -210,6 +210,19 @@ class Operations(unittest.TestCase):
         self.assertRaises(TypeError, lambda: cs.softmax(cs.zeros(4, np.int32)))
         self.assertRaises(TypeError, lambda: cs.softmax(host))
 
+    def test_norms(self):
+        for dtype in FLOATS:
+            host, gain, shift = (samples(np.dtype(dtype), n, n) for n in (60, 5, 6))
+            host, shift = host.reshape(3, 4, 5), shift[:5]
+            x, wide = cs.to_device(host), host.astype(np.float64)
+            error = 2.0**-9 if host.dtype == np.float16 else 1e-5
+            away = wide - wide.mean(-1, keepdims=True)
+            normal = away / np.sqrt((away**2).mean(-1, keepdims=True) + 1e-5)
+            np.testing.assert_allclose(cs.layer_norm(x, gain, shift).to_host(), normal * gain + shift, error, 10 * error)
+            size = np.sqrt((wide**2).mean(-1, keepdims=True) + 0.5)
+            np.testing.assert_allclose(cs.rms_norm(x, gain, epsilon=0.5).to_host(), wide / size * gain, error, error)
+        self.assertRaises(ValueError, lambda: cs.rms_norm(x, gain[:4]))
+
     def test_cross_entropy(self):
         host = samples(np.dtype("float32"), 20).reshape(4, 5)
         labels = np.int32([3, -1, 0, 4])

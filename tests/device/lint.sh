@@ -82,6 +82,7 @@ programs() {
         print "pack.cl -DIN=half -DTYPE=half -DSUM=float -DW=1 -DPRODUCTS=1 -DCOLUMNS=256"
         all_rows("softmax"); all_rows("log_softmax"); all_rows("softmax_gradient")
         all_rows("log_softmax_gradient"); all_rows("cross_entropy"); all_rows("cross_entropy_gradient")
+        all_rows("layer_norm"); all_rows("rms_norm")
         units("mma.cl"); units("wgmma.cl")
     }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[8] == "FLOAT" }
