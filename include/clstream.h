@@ -31,6 +31,7 @@
 #include <clstream/blas.h>   /* matrix products, through CLBlast */
 #include <clstream/cast.h>   /* conversions; the common rules of all operations */
 #include <clstream/host.h>   /* single operations on host memory */
+#include <clstream/random.h> /* uniform, normal, integers, dropout: Philox */
 #include <clstream/reduce.h> /* sum, min, max, mean, argmax, dot */
 #include <clstream/rows.h>   /* softmax, cross entropy, layer_norm, ... along rows */
 #include <clstream/typed.h>  /* all of these under typed names: cls_add_f32, ... */

@@ -68,6 +68,7 @@ static const struct row {
     {17, "async coordinator", "cls_async_coordinator_create", NULL},
     {16, "triple buffer", "cls_triple_buffer_create", NULL},
     {20, "batch", "cls_batch_create", NULL},
+    {10, "random generator", "cls_random_create", NULL},
     {31, "executable graph", "cls_graph_instantiate", NULL},
     {29, "graph", "cls_stream_end_capture", NULL},
     {8, "task graph", "cls_task_graph_create", NULL},

@@ -38,3 +38,25 @@ static uint16_t narrow_to(struct narrow_format to, double value) {
 uint16_t narrow_f16(double value) { return narrow_to((struct narrow_format){10, 15}, value); }
 
 uint16_t narrow_bf16(double value) { return narrow_to((struct narrow_format){7, 127}, value); }
+
+/* Every such element is a normal number of f64, or 0. */
+static double wide_of(struct narrow_format from, uint16_t element) {
+    const uint64_t sign = (uint64_t)(element >> 15) << 63;
+    const uint64_t size = element & UINT64_C(0x7fff), one = UINT64_C(1) << from.fraction;
+    const uint64_t exponent = size >> from.fraction, up = (uint64_t)(FRACTION - from.fraction);
+    const uint64_t least = (uint64_t)(BIAS - from.bias + 1) << FRACTION;
+    const uint64_t infinite = exponent == (uint64_t)(2 * from.bias + 1) ? LARGEST : 0;
+    const uint64_t bits = infinite   ? infinite << FRACTION | (size & (one - 1)) << up
+                          : exponent ? (size << up) + ((uint64_t)(BIAS - from.bias) << FRACTION)
+                                     : least | size << up;
+    double value, unit;
+    memcpy(&value, &bits, sizeof value);
+    memcpy(&unit, &least, sizeof unit);
+    if (!exponent)
+        value -= unit;
+    return sign ? -value : value;
+}
+
+double wide_of_f16(uint16_t bits) { return wide_of((struct narrow_format){10, 15}, bits); }
+
+double wide_of_bf16(uint16_t bits) { return wide_of((struct narrow_format){7, 127}, bits); }

@@ -9,4 +9,8 @@
 uint16_t narrow_f16(double value);
 uint16_t narrow_bf16(double value);
 
+/* The value of an element, exactly. */
+double wide_of_f16(uint16_t bits);
+double wide_of_bf16(uint16_t bits);
+
 #endif

@@ -300,3 +300,58 @@ cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool 
     *found = known;
     return CLS_SUCCESS;
 }
+
+/* --- random numbers --- */
+
+/* Counters of a work-item of a CPU, whose vector units have eight words, and its steps: 8,192 elements. */
+enum { RUN_LANES = 8, RUN_DRAW_STEPS = 256, DRAW_STEPS = 4 };
+
+static const struct {
+    const char *macro, *name;
+} draws[DRAWS] = {[DRAW_BITS] = {"BITS", "integers"},
+                  [DRAW_BELOW] = {"BELOW", "integers"},
+                  [DRAW_UNIFORM] = {"UNIFORM", "uniform"},
+                  [DRAW_NORMAL] = {"NORMAL", "normal"},
+                  [DRAW_BERNOULLI] = {"BERNOULLI", "bernoulli"},
+                  [DRAW_DROPOUT] = {"DROPOUT", "dropout"},
+                  [DRAW_DROPOUT_MASK] = {"DROPOUT -DMASK", "dropout"}};
+
+unsigned spec_draw_per(enum draw draw, cls_dtype dtype) {
+    const unsigned words = cls_dtype_size(dtype) == 8 ? 2 : 1;
+    if (draw >= DRAW_BERNOULLI)
+        return 4;
+    return 4 / (draw == DRAW_BELOW ? 2 * words : words);
+}
+
+unsigned spec_draw_vector(enum draw draw, cls_dtype dtype, enum shape shape) {
+    const unsigned per = spec_draw_per(draw, dtype);
+    const unsigned store = (unsigned)(16 / cls_dtype_size(dtype));
+    if (shape == SHAPE_RUNS)
+        return per * RUN_LANES;
+    return store > per ? store : per;
+}
+
+cls_status spec_of_draw(enum draw draw, cls_dtype dtype, enum shape shape,
+                        const struct spec **out_spec) {
+    static slot slots[DRAWS][TYPES][SHAPES];
+    const struct type_row *type = type_row(dtype);
+    slot *at = &slots[draw][type->index][shape];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = spec_new("random.cl", "draw");
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        const unsigned per = spec_draw_per(draw, dtype);
+        spec->vector = spec_draw_vector(draw, dtype, shape);
+        spec->steps = shape == SHAPE_RUNS ? RUN_DRAW_STEPS : DRAW_STEPS;
+        spec->local = shape == SHAPE_RUNS ? 1 : 256;
+        snprintf(spec->label, sizeof spec->label, "%s_%s", draws[draw].name, type->name);
+        snprintf(spec->options, sizeof spec->options,
+                 "-w -D%s -DOUT=%s -DPER=%u -DLANES=%u -DW=%u -DSTEPS=%u -D%s", draws[draw].macro,
+                 type->opencl, per, spec->vector / per, spec->vector < 16 ? spec->vector : 16,
+                 spec->steps, shape_macros[shape]);
+        known = publish(at, spec);
+    }
+    *out_spec = known;
+    return CLS_SUCCESS;
+}

@@ -112,6 +112,27 @@ enum row_way {
 cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool aligned,
                         const struct spec **spec);
 
+/* Draws of random numbers: the macros of cl/random.cl. Words as they are, and integers below n, are two. */
+enum draw {
+    DRAW_BITS,
+    DRAW_BELOW,
+    DRAW_UNIFORM,
+    DRAW_NORMAL,
+    DRAW_BERNOULLI,
+    DRAW_DROPOUT,
+    DRAW_DROPOUT_MASK,
+    DRAWS
+};
+
+/* The elements that a counter gives. */
+unsigned spec_draw_per(enum draw draw, cls_dtype dtype);
+
+/* The elements that a work-item writes at a time: `vector` of the spec. */
+unsigned spec_draw_vector(enum draw draw, cls_dtype dtype, enum shape shape);
+
+cls_status spec_of_draw(enum draw draw, cls_dtype dtype, enum shape shape,
+                        const struct spec **spec);
+
 /* The alignment in bytes that an array needs for accesses of `vector` elements of `size` bytes. ALIGN in the
  * kernels says the same. */
 static inline size_t spec_alignment(unsigned vector, size_t size) {

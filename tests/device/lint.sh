@@ -66,6 +66,15 @@ programs() {
         rows(name, "bfloat16", "float", 1, "GROUP=1024 -DEACH=16")
         rows(name, "float", "float", 4, "GROUP=256 -DEACH=0 -DALIGNED")
     }
+    function draw(kind, out, per, lanes, shape) {
+        shape = lanes == 8 ? "RUNS" : "ALIGNED"
+        printf "random.cl -D%s -DOUT=%s -DPER=%d -DLANES=%d -DW=%d -DSTEPS=4 -D%s\n", kind, out, per, lanes,
+            per * lanes < 16 ? per * lanes : 16, shape
+    }
+    function draws(kind, per_double) {
+        draw(kind, "float", 4, 1); draw(kind, "half", 4, 2); draw(kind, "bfloat16", 4, 8)
+        draw(kind, "double", per_double, 1); draw(kind, "double", per_double, 8)
+    }
     # By matrix units: split, whole, and in their place.
     function units(file) {
         product(file, "float", "float", 1, " -DPRODUCTS=3"); product(file, "float", "float", 1, " -DPRODUCTS=1")
@@ -84,6 +93,11 @@ programs() {
         all_rows("log_softmax_gradient"); all_rows("cross_entropy"); all_rows("cross_entropy_gradient")
         all_rows("layer_norm"); all_rows("rms_norm")
         units("mma.cl"); units("wgmma.cl")
+        print "random.cl -DSTATE"
+        draw("BITS", "uchar", 4, 4); draw("BITS", "int", 4, 1); draw("BITS", "uint", 4, 8); draw("BITS", "long", 2, 1)
+        draw("BELOW", "uchar", 2, 8); draw("BELOW", "int", 2, 2); draw("BELOW", "uint", 2, 8); draw("BELOW", "long", 1, 2)
+        draw("BERNOULLI", "uchar", 4, 4)
+        draws("UNIFORM", 2); draws("NORMAL", 2); draws("DROPOUT", 4); draws("DROPOUT -DMASK", 4)
     }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[8] == "FLOAT" }
     /^OP\(/ {
@@ -125,6 +139,7 @@ check "map.cl compiles without warnings" "$(lint map.cl)"
 check "mma.cl compiles without warnings" "$(lint mma.cl)"
 check "pack.cl compiles without warnings" "$(lint pack.cl)"
 check "panels.cl compiles without warnings" "$(lint panels.cl)"
+check "random.cl compiles without warnings" "$(lint random.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "rows.cl compiles without warnings" "$(lint rows.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"

@@ -169,6 +169,7 @@ const struct kind handle_kinds[] = {
     {"pipeline", good_handle, bad_handle, NULL},
     {"managed", good_handle, bad_handle, NULL},
     {"device_group", good_handle, bad_handle, NULL},
+    {"random", good_handle, bad_handle, NULL},
     {"graph", good_handle, bad_handle, NULL},
     {"graph_exec", good_handle, bad_handle, NULL},
     {"out", good_region, bad_pointer, undo_out},

@@ -138,6 +138,7 @@ enum handle_type {
     PIPELINE,
     MANAGED,
     DEVICE_GROUP,
+    RANDOM,
     GRAPH,
     GRAPH_EXEC,
     HANDLE_TYPES

@@ -191,6 +191,13 @@ static cls_status make_device_group(cls_context context, void **out) {
     return status;
 }
 
+static cls_status make_random(cls_context context, void **out) {
+    cls_random made = NULL;
+    cls_status status = cls_random_create(context, 1, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 /* Of one fill, of a buffer that goes with the graph. */
 static cls_status make_graph(cls_context context, void **out) {
@@ -243,6 +250,7 @@ static cls_status destroy_async(void *handle) { return cls_async_coordinator_des
 static cls_status destroy_prefetcher(void *handle) { return cls_prefetcher_destroy(handle); }
 static cls_status destroy_pipeline(void *handle) { return cls_pipeline_destroy(handle); }
 static cls_status destroy_device_group(void *handle) { return cls_device_group_destroy(handle); }
+static cls_status destroy_random(void *handle) { return cls_random_destroy(handle); }
 static cls_status destroy_managed(void *handle) { return cls_managed_context_destroy(handle); }
 
 const struct handle_row handle_rows[HANDLE_TYPES] = {
@@ -266,6 +274,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [PIPELINE] = {"pipeline", make_pipeline, destroy_pipeline, false},
     [MANAGED] = {"managed", make_managed, destroy_managed, true},
     [DEVICE_GROUP] = {"device_group", make_device_group, destroy_device_group, false},
+    [RANDOM] = {"random", make_random, destroy_random, false},
     [GRAPH] = {"graph", make_graph, destroy_graph, false},
     [GRAPH_EXEC] = {"graph_exec", make_graph_exec, destroy_graph_exec, false},
 };

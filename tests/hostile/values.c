@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kinds of arguments: sizes, constants, names and functions. */
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,6 +249,37 @@ static void bad_number(const struct arg *arg, unsigned slot, struct bad_list *li
     add_sizes(list, "past the last one", CLS_ERROR_OUT_OF_RANGE, sizes, COUNT_OF(sizes));
 }
 
+/* --- numbers of draws --- */
+
+static union value good_below(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return (union value){.ticks = 10};
+}
+
+static void bad_below(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const uint64_t limits[] = {(UINT64_C(1) << 31) + 1, UINT64_C(1) << 32, UINT64_MAX};
+    (void)arg;
+    (void)slot;
+    for (size_t i = 0; i < COUNT_OF(limits); i++)
+        add_bad(list, "more than the type has", CLS_ERROR_INVALID_VALUE,
+                (union value){.ticks = limits[i]});
+}
+
+/* NaN, infinities, and what the flag says: "low" is below 1, "high" above 0, "positive" not below 0, "unit" up to 1. */
+static void bad_real(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    const double beyond = has_flag(arg, "high") || has_flag(arg, "positive") ? -1 : 2;
+    const double reals[] = {NAN, INFINITY, -INFINITY, 1e300, beyond};
+    (void)slot;
+    for (size_t i = 0; i < COUNT_OF(reals) - has_flag(arg, "any"); i++)
+        add_bad(list, "no such number", CLS_ERROR_INVALID_VALUE, (union value){.factor = reals[i]});
+}
+
+static union value good_real(const struct arg *arg, unsigned slot) {
+    (void)slot;
+    return (union value){.factor = has_flag(arg, "high") ? 1 : 0};
+}
+
 /* --- names and texts --- */
 
 static union value good_text(const struct arg *arg, unsigned slot) {
@@ -354,6 +386,7 @@ static union value good_function(const struct arg *arg, unsigned slot) {
 const struct kind scalar_kinds[] = {
     {"access", good_one, bad_access, NULL},
     {"any", good_zero, bad_none, NULL},
+    {"below", good_below, bad_below, NULL},
     {"bytes", good_bytes, bad_bytes, NULL},
     {"callback_fn", good_function, bad_pointer, NULL},
     {"capacity", good_bytes, bad_capacity, NULL},
@@ -378,6 +411,7 @@ const struct kind scalar_kinds[] = {
     {"pattern", good_pattern, bad_pattern, NULL},
     {"phase_fn", good_function, bad_pointer, NULL},
     {"pinned", good_pinned, bad_pinned, undo_pinned},
+    {"real", good_real, bad_real, NULL},
     {"set_callback_fn", good_function, bad_pointer, NULL},
     {"source", good_source, bad_source, NULL},
     {"spec", good_zero, bad_spec, NULL},

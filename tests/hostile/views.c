@@ -4,11 +4,15 @@
  *   any   of any type
  *   lone  the call's only one, so that any count will do
  *   out   the call writes to it
+ *   mask  the call writes to it, beside its output; may be null
  * and "cell:TYPE" for the one element that a reduction writes.
  */
 #include <stdlib.h>
 
 #include "hostile.h"
+
+/* Behind an output. */
+enum { MASK_OFFSET = 128 };
 
 static cls_dtype dtype_of(const struct arg *arg) {
     cls_dtype dtype;
@@ -19,9 +23,10 @@ static cls_dtype dtype_of(const struct arg *arg) {
 
 /* Inputs share a buffer, which is allowed; the output has one of its own. */
 static cls_array view_of(const struct arg *arg) {
-    const bool cell = arg->kind[0] == 'c', out = cell || has_flag(arg, "out");
-    return cls_array_of(out ? stock.from : stock.handles[BUFFER].live, dtype_of(arg),
-                        cell ? 1 : VIEW_COUNT);
+    const bool cell = arg->kind[0] == 'c', mask = has_flag(arg, "mask");
+    const bool out = cell || mask || has_flag(arg, "out");
+    return cls_array_at(out ? stock.from : stock.handles[BUFFER].live, dtype_of(arg),
+                        mask ? MASK_OFFSET : 0, cell ? 1 : VIEW_COUNT);
 }
 
 static union value good_view(const struct arg *arg, unsigned slot) {
@@ -29,7 +34,7 @@ static union value good_view(const struct arg *arg, unsigned slot) {
     return (union value){.array = view_of(arg)};
 }
 
-static void bad_buffers(cls_array view, struct bad_list *list) {
+static void bad_buffers(const struct arg *arg, cls_array view, struct bad_list *list) {
     const struct handles *of = &stock.handles[BUFFER];
     const struct {
         const char *what;
@@ -43,7 +48,7 @@ static void bad_buffers(cls_array view, struct bad_list *list) {
         {"an orphaned buffer", of->orphan, CLS_ERROR_CONTEXT_DESTROYED},
         {"another context's buffer", of->foreign, CLS_ERROR_WRONG_CONTEXT},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = has_flag(arg, "mask"); i < sizeof bad / sizeof *bad; i++) {
         view.buffer = bad[i].buffer;
         add_bad(list, bad[i].what, bad[i].status, (union value){.array = view});
     }
@@ -94,7 +99,7 @@ static void bad_dtypes(const struct arg *arg, cls_array view, struct bad_list *l
 static void bad_view(const struct arg *arg, unsigned slot, struct bad_list *list) {
     cls_array view = view_of(arg);
     (void)slot;
-    bad_buffers(view, list);
+    bad_buffers(arg, view, list);
     bad_offsets(view, list);
     bad_counts(arg, view, list);
     bad_dtypes(arg, view, list);
