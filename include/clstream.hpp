@@ -17,7 +17,7 @@
  * reference stands for what NULL means to the C function: the default stream, the default context.
  * An owner without a handle (default-constructed, moved from, or of a call that failed) never does:
  * its calls return CLS_ERROR_INVALID_HANDLE, and it is false.
- * context, stream, event, buffer, program, kernel and timeline have member functions; all other
+ * context, stream, event, buffer, program, kernel, timeline and random have member functions; all other
  * handles of clstream.h are owned too (`cls::batch`, `cls::graph`, `cls::pool` ...), are made by
  * `cls::make`, and are passed to the C functions by `get()`:
  *
@@ -302,6 +302,7 @@ CLS_HPP_DESTROYER(cls_buffer);
 CLS_HPP_DESTROYER(cls_program);
 CLS_HPP_DESTROYER(cls_kernel);
 CLS_HPP_DESTROYER(cls_timeline);
+CLS_HPP_DESTROYER(cls_random);
 
 /** The owner of a handle that has no member functions here. */
 #define CLS_HPP_OWNER(name)        \
@@ -594,6 +595,74 @@ class stream : public owner<stream_ref> {
         cls_stream handle = nullptr;
         const cls_status status = cls_stream_create(context.get(), &config, &handle);
         return detail::own<stream>(status, handle);
+    }
+};
+
+/** A generator of random numbers. Draws have the element type of the view that they write. */
+class random_ref : public ref<cls_random> {
+  public:
+    using ref::ref;
+    /** Numbers of [low, high). */
+    result<void> uniform_async(cls_array out, double low, double high,
+                               stream_ref stream = {}) const {
+        return check(cls_random_uniform_async(get(), out, low, high, stream.get()));
+    }
+    result<void> uniform(cls_array out, double low, double high, stream_ref stream = {}) const {
+        return check(cls_random_uniform(get(), out, low, high, stream.get()));
+    }
+    /** Normally distributed numbers. */
+    result<void> normal_async(cls_array out, double mean, double deviation,
+                              stream_ref stream = {}) const {
+        return check(cls_random_normal_async(get(), out, mean, deviation, stream.get()));
+    }
+    result<void> normal(cls_array out, double mean, double deviation,
+                        stream_ref stream = {}) const {
+        return check(cls_random_normal(get(), out, mean, deviation, stream.get()));
+    }
+    /** Integers from 0 to n - 1; 0: all values of the type. */
+    result<void> integers_async(cls_array out, std::uint64_t n, stream_ref stream = {}) const {
+        return check(cls_random_integers_async(get(), out, n, stream.get()));
+    }
+    result<void> integers(cls_array out, std::uint64_t n, stream_ref stream = {}) const {
+        return check(cls_random_integers(get(), out, n, stream.get()));
+    }
+    /** Of u8: 1 with the probability, else 0. */
+    result<void> bernoulli_async(cls_array out, double probability, stream_ref stream = {}) const {
+        return check(cls_random_bernoulli_async(get(), out, probability, stream.get()));
+    }
+    result<void> bernoulli(cls_array out, double probability, stream_ref stream = {}) const {
+        return check(cls_random_bernoulli(get(), out, probability, stream.get()));
+    }
+    /** 0 with the probability, else in / (1 - probability); `mask`, unless it is {}, gets 1 for what stays. */
+    result<void> dropout_async(cls_array in, cls_array mask, cls_array out, double probability,
+                               stream_ref stream = {}) const {
+        return check(cls_dropout_async(get(), in, mask, out, probability, stream.get()));
+    }
+    result<void> dropout(cls_array in, cls_array mask, cls_array out, double probability,
+                         stream_ref stream = {}) const {
+        return check(cls_dropout(get(), in, mask, out, probability, stream.get()));
+    }
+    /** The state after the stream's work so far; waits. */
+    result<cls_random_state> state(stream_ref stream = {}) const {
+        cls_random_state state{};
+        const cls_status status = cls_random_get_state(get(), &state, stream.get());
+        return detail::finish(status, cls_random_state(state));
+    }
+    result<void> set_state_async(const cls_random_state &state, stream_ref stream = {}) const {
+        return check(cls_random_set_state_async(get(), &state, stream.get()));
+    }
+    result<void> set_state(const cls_random_state &state, stream_ref stream = {}) const {
+        return check(cls_random_set_state(get(), &state, stream.get()));
+    }
+};
+
+class random : public owner<random_ref> {
+  public:
+    using owner::owner;
+    static result<random> create(std::uint64_t seed, context_ref context = {}) {
+        cls_random handle = nullptr;
+        const cls_status status = cls_random_create(context.get(), seed, &handle);
+        return detail::own<random>(status, handle);
     }
 };
 
@@ -969,6 +1038,7 @@ template <> struct owner_of<cls_buffer> { using type = buffer; };
 template <> struct owner_of<cls_program> { using type = program; };
 template <> struct owner_of<cls_kernel> { using type = kernel; };
 template <> struct owner_of<cls_timeline> { using type = timeline; };
+template <> struct owner_of<cls_random> { using type = random; };
 } // namespace detail
 
 /**

@@ -22,6 +22,7 @@ from .arrays import OPS, Array, empty, full, to_device
 from .batches import Batch, Value
 from .capi import Error, Status, lib
 from .functions import binary, clip, reduce, unary, where
+from .generators import Random
 from .graphs import Capture, Graph, GraphExec
 from .kernels import Kernel, Local, Program
 from .memory import Buffer, pinned

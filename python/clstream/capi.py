@@ -32,6 +32,10 @@ class Vector(ctypes.Structure):
     _fields_ = [("buffer", c_void_p), ("dtype", c_int), ("offset", c_size_t), ("count", c_size_t), ("step", c_size_t)]
 
 
+class RandomState(ctypes.Structure):
+    _fields_ = [("seed", c_uint64), ("sequence", c_uint64), ("offset", c_uint64)]
+
+
 class Launch(ctypes.Structure):
     _fields_ = [("dims", c_uint), ("global", c_size_t * 3), ("local", c_size_t * 3)]
 
@@ -127,7 +131,8 @@ STRUCTS = {
     "cls_stream_config": StreamConfig, "cls_stream_info": StreamInfo, "cls_event_config": EventConfig,
     "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_gemm_config": GemmConfig,
     "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,
-    "cls_graph_config": GraphConfig, "cls_pool_config": PoolConfig, "cls_stream_counters": StreamCounters,
+    "cls_graph_config": GraphConfig, "cls_pool_config": PoolConfig, "cls_random_state": RandomState,
+    "cls_stream_counters": StreamCounters,
 }
 
 CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
@@ -156,6 +161,9 @@ cls_fill_async pzzpzp
 cls_cast_async AAp   cls_where_async AAAAp   cls_unary_async iAAp   cls_unary_param_async iAAdp
 cls_binary_async iAAAp   cls_reduce_async iAAp   cls_reduce_result_dtype iip   cls_dot_async AAAp
 cls_unary_op_name i:s   cls_unary_param_op_name i:s   cls_binary_op_name i:s   cls_reduce_op_name i:s
+cls_random_create pqp   cls_random_destroy p   cls_random_get_state ppp   cls_random_set_state_async ppp
+cls_random_uniform_async pAddp   cls_random_normal_async pAddp   cls_random_integers_async pAqp
+cls_random_bernoulli_async pAdp   cls_dropout_async pAAAdp
 cls_gemm_async MMMpp   cls_blas_available :i
 cls_softmax_async MMp   cls_log_softmax_async MMp   cls_cross_entropy_async MVVp
 cls_cross_entropy_gradient_async MVVMdp   cls_layer_norm_async MVVdMp   cls_rms_norm_async MVdMp

@@ -335,6 +335,31 @@ static void test_host_functions() {
     EXPECT(inside == CLS_ERROR_WOULD_DEADLOCK);
 }
 
+static void test_random() {
+    const auto stream = cls::stream::create();
+    const auto random = cls::random::create(0);
+    const auto words = cls::array<std::uint32_t>::create(4);
+    const auto reals = cls::array<float>::create(1000);
+    const auto mask = cls::array<std::uint8_t>::create(1000);
+    std::vector<std::uint32_t> got(4);
+    std::vector<float> x(1000);
+    random.integers_async(words, 0, stream);
+    words.download(got, stream);
+    EXPECT(got[0] == 0x6627e8d5 && got[3] == 0x9b00dbd8);
+    EXPECT(random.state(stream).offset == 1);
+    random.uniform_async(reals, 2, 3, stream);
+    random.dropout_async(reals, mask, reals, 0.5, stream);
+    reals.download(x, stream);
+    for (const float value : x)
+        EXPECT(value == 0 || (value >= 4 && value <= 6));
+    random.set_state_async({0, 0, 0}, stream);
+    random.bernoulli_async(mask, 0.5, stream);
+    random.normal(reals, 0, 1, stream);
+    EXPECT(random.state(stream).offset == 500);
+    EXPECT(thrown_by([&] { random.normal(words, 0, 1, stream); }) == CLS_ERROR_TYPE_MISMATCH);
+    EXPECT(cls::make<cls_random_create>(nullptr, std::uint64_t{1}).state(stream).seed == 1);
+}
+
 int main() try {
     test_owners();
     test_moved();
@@ -347,6 +372,7 @@ int main() try {
     test_kernels();
     test_waits();
     test_host_functions();
+    test_random();
     return failures ? 1 : 0;
 } catch (const std::exception &error) {
     std::printf("thrown: %s\n", error.what());
