@@ -18,6 +18,7 @@
 #include <clstream/device.h>
 #include <clstream/stream.h>
 
+#include "exact.h"
 #include "progress.h"
 
 enum { ROUNDS = 3, SAMPLES = 400, MOST_CALLS = 200 };
@@ -34,22 +35,6 @@ struct scene {
     void *host;                                                   /* c's elements */
     char parameters[sizeof((cls_blas_tuning *)NULL)->parameters]; /* in force */
 };
-
-/* A product of the scene's: rows, columns and inner length. */
-struct product {
-    size_t m, n, k;
-    bool ta, tb;
-};
-
-/* -4 to 3: sums are exact in every order. */
-static int element(size_t i, unsigned which) {
-    return (int)((uint32_t)(i + which) * 2654435769u >> 29) - 4;
-}
-
-static double number(const struct scene *scene, size_t i) {
-    return scene->job->dtype == CLS_F64 ? ((const double *)scene->host)[i]
-                                        : (double)((const float *)scene->host)[i];
-}
 
 static size_t most_elements(const struct tune_job *job) {
     size_t most = 1;
@@ -68,9 +53,9 @@ static cls_status make_input(struct scene *scene, cls_context context, size_t co
     const size_t bytes = count * cls_dtype_size(scene->job->dtype);
     for (size_t i = 0; i < count; i++)
         if (f64)
-            ((double *)scene->host)[i] = element(i, which);
+            ((double *)scene->host)[i] = exact_element(i, which);
         else
-            ((float *)scene->host)[i] = (float)element(i, which);
+            ((float *)scene->host)[i] = (float)exact_element(i, which);
     cls_status status = cls_buffer_create(context, bytes, out);
     return status ? status : cls_copy_h2d(*out, 0, scene->host, bytes, scene->stream);
 }
@@ -96,7 +81,7 @@ static cls_status open_scene(struct scene *scene) {
 }
 
 /* The matrices of a product, and what is asked for; cls_gemm, or how it would be done. */
-static cls_status multiply(const struct scene *scene, const struct product *p, bool async,
+static cls_status multiply(const struct scene *scene, const struct exact_product *p, bool async,
                            cls_gemm_explanation *told) {
     const cls_dtype dtype = scene->job->dtype;
     const cls_matrix a = cls_matrix_of(scene->a, dtype, p->ta ? p->k : p->m, p->ta ? p->m : p->k);
@@ -110,23 +95,8 @@ static cls_status multiply(const struct scene *scene, const struct product *p, b
     return (async ? cls_gemm_async : cls_gemm)(a, b, c, &config, scene->stream);
 }
 
-/* The last row and column among them. */
-static bool is_right(const struct scene *scene, const struct product *p) {
-    for (size_t s = 0; s < SAMPLES; s++) {
-        const size_t i = s % 3 ? s * 7919 % p->m : p->m - 1,
-                     j = s % 5 ? s * 104729 % p->n : p->n - 1;
-        long sum = 0;
-        for (size_t l = 0; l < p->k; l++)
-            sum += element(p->ta ? l * p->m + i : i * p->k + l, 0) *
-                   element(p->tb ? j * p->k + l : l * p->n + j, 1);
-        if (number(scene, i * p->n + j) != (double)sum)
-            return false;
-    }
-    return true;
-}
-
 /* Wrong, too, where the library has found so by itself, and does not ask CLBlast any more. */
-static cls_status compare(struct scene *scene, const struct product *p, bool *right) {
+static cls_status compare(struct scene *scene, const struct exact_product *p, bool *right) {
     const uint32_t nan = UINT32_MAX;
     const size_t bytes = p->m * p->n * cls_dtype_size(scene->job->dtype);
     cls_gemm_explanation told = CLS_GEMM_EXPLANATION_INIT;
@@ -137,11 +107,12 @@ static cls_status compare(struct scene *scene, const struct product *p, bool *ri
         status = cls_copy_d2h(scene->host, scene->c, 0, bytes, scene->stream);
     if (!status)
         status = multiply(scene, p, false, &told);
-    *right = !status && told.way == CLS_GEMM_WAY_CLBLAST && is_right(scene, p);
+    *right = !status && told.way == CLS_GEMM_WAY_CLBLAST &&
+             exact_is_right(p, scene->job->dtype, scene->host, SAMPLES);
     return status;
 }
 
-static cls_status time_calls(struct scene *scene, const struct product *p, unsigned calls,
+static cls_status time_calls(struct scene *scene, const struct exact_product *p, unsigned calls,
                              double *seconds) {
     cls_status status = CLS_SUCCESS;
     const double start = clock_seconds();
@@ -154,7 +125,8 @@ static cls_status time_calls(struct scene *scene, const struct product *p, unsig
 }
 
 /* The least of a few rounds. */
-static cls_status time_product(struct scene *scene, const struct product *p, double *seconds) {
+static cls_status time_product(struct scene *scene, const struct exact_product *p,
+                               double *seconds) {
     double once;
     cls_status status = time_calls(scene, p, 1, &once);
     const double wanted = round_s / once;
@@ -167,7 +139,7 @@ static cls_status time_product(struct scene *scene, const struct product *p, dou
     return status;
 }
 
-static cls_status check_orders(struct scene *scene, struct product p, bool *right) {
+static cls_status check_orders(struct scene *scene, struct exact_product p, bool *right) {
     cls_status status = CLS_SUCCESS;
     p.m -= p.m > 1;
     p.n -= p.n > 1;
@@ -196,7 +168,7 @@ static cls_status set_parameters(struct scene *scene, const struct tune_request 
 static void serve(struct scene *scene, const struct tune_request *request,
                   struct tune_answer *answer) {
     const struct tune_shape *shape = &scene->job->shapes[request->shape];
-    const struct product p = {shape->m, shape->n, shape->k, false, false};
+    const struct exact_product p = {shape->m, shape->n, shape->k, false, false};
     bool right = true;
     cls_status status = set_parameters(scene, request);
     answer->outcome = status == CLS_ERROR_INVALID_VALUE ? TUNE_NO_PARAMETERS : TUNE_FAILED;
