@@ -390,13 +390,6 @@ static R FN(op_ge)(T a, T b) { return TRUTH(a >= b); }
  * nothing.
  */
 #if !defined(FUSED) || defined(ACCESS)
-#ifdef ALIGNED
-#define ALIGN(type) (W * sizeof(type) < 16 ? W * sizeof(type) : 16)
-#else
-/* Vectors aligned as their elements: PoCL's vload would go element by element. */
-#define ALIGN(type) sizeof(type)
-#endif
-#define STORED_AS(type) __attribute__((aligned(ALIGN(type))))
 typedef V(MEMORY(A)) FN(stored_a) STORED_AS(MEMORY(A));
 typedef V(MEMORY(OUT)) FN(stored_out) STORED_AS(MEMORY(OUT));
 

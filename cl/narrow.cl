@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Floats of 16 bits: `half` is the binary16 of IEEE 754, `bfloat16` the upper half of a float. In memory both are
- * ushorts, in registers floats. cl/map.cl and cl/reduce.cl include this file, after V() and GLUE().
+ * ushorts, in registers floats. And how vectors of all types lie in memory. Included after V() and GLUE().
  *
  * Integer code that takes every element of a vector the same way through: it is the same bits on every device, and a
  * CPU's vector unit does it as fast as memory goes. Nothing here makes or reads a float below the smallest normal one,
@@ -36,6 +36,15 @@
 #define PACK_1(type, value) GLUE(pack_, type)(value)
 /* A value as it would come back from memory. */
 #define ROUND(type, value) UNPACK(type, PACK(type, value))
+
+/* The alignment of a vector of W elements in memory. */
+#ifdef ALIGNED
+#define ALIGN(type) (W * sizeof(type) < 16 ? W * sizeof(type) : 16)
+#else
+/* Vectors aligned as their elements: PoCL's vload would go element by element. */
+#define ALIGN(type) sizeof(type)
+#endif
+#define STORED_AS(type) __attribute__((aligned(ALIGN(type))))
 
 static V(float) unpack_half(V(ushort) bits) {
     const V(int) all = GLUE(convert_, V(int))(bits), size = all & 0x7fff, wide = size << 13;

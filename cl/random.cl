@@ -319,12 +319,6 @@ static parts in_order(elements e) {
 
 /* --- memory: `left` is what is left of the array from p on; below 0 there is nothing --- */
 
-#ifdef ALIGNED
-#define ALIGN(type) (W * sizeof(type) < 16 ? W * sizeof(type) : 16)
-#else
-#define ALIGN(type) sizeof(type)
-#endif
-#define STORED_AS(type) __attribute__((aligned(ALIGN(type))))
 typedef V(MEMORY(OUT)) stored STORED_AS(MEMORY(OUT));
 
 static void write(V(MEMORY(OUT)) value, global MEMORY(OUT) *p, long left) {

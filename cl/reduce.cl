@@ -210,13 +210,6 @@ E element_at(global const MEMORY(A) *from, ulong i) {
     return one.element[0];
 }
 
-#ifdef ALIGNED
-#define ALIGN(type) (W * sizeof(type) < 16 ? W * sizeof(type) : 16)
-#else
-/* Vectors aligned as their elements: PoCL's vload would go element by element. */
-#define ALIGN(type) sizeof(type)
-#endif
-#define STORED_AS(type) __attribute__((aligned(ALIGN(type))))
 typedef V(MEMORY(A)) stored_a STORED_AS(MEMORY(A));
 
 #ifdef OP_dot
