@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/setting.h"
+#include "base/text.h"
 #include "driver/cache_file.h"
 #include "driver/caps_table.h"
 #include "driver/device_state.h"

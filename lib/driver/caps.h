@@ -8,7 +8,6 @@
 #ifndef CLSTREAM_DRIVER_CAPS_H
 #define CLSTREAM_DRIVER_CAPS_H
 
-#include "base/text.h"
 #include "driver/device.h"
 #include "driver/trust.h"
 
@@ -75,6 +74,8 @@ static inline bool caps_trusts_parts(const struct caps *caps) {
     return caps_trusts(caps, TRUST_SUB_BUFFER_ARGUMENTS) &&
            caps_trusts(caps, TRUST_SUB_BUFFER_COPIES);
 }
+
+struct text;
 
 /* Adds the key of one of a device's records in the disk cache; false: without memory. */
 bool caps_key(const struct device *device, const char *record, int format, struct text *key);

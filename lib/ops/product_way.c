@@ -6,12 +6,15 @@
 #include "ops/product_wish.h"
 #include "ops/tiles.h"
 
+/* Looks a record up the first time, so it is asked for where CLBlast comes into question. */
+static const char *refusal_of(const struct blas_work *work) {
+    return blas_refusal(work->op.device, work->call.f64);
+}
+
 struct product_way product_way(const struct blas_work *work) {
     const bool narrow = blas_is_narrow(work->op.views[0].dtype);
     const bool f32 = work->op.views[0].dtype == CLS_F32;
-    const char *refusal =
-        narrow || !blas_available() ? NULL : blas_refusal(work->op.device, work->call.f64);
-    if (product_wish() == WISH_CLBLAST && !narrow && !refusal)
+    if (product_wish() == WISH_CLBLAST && !narrow && !refusal_of(work))
         return (struct product_way){CLS_GEMM_WAY_CLBLAST, "CLSTREAM_GEMM says so"};
     if (panels_suit(work->op.device))
         return (struct product_way){CLS_GEMM_WAY_PANELS, "the device is a CPU"};
@@ -23,8 +26,8 @@ struct product_way product_way(const struct blas_work *work) {
         return (struct product_way){CLS_GEMM_WAY_BLOCKS, "the elements have 16 bits"};
     if (!blas_available())
         return (struct product_way){CLS_GEMM_WAY_BLOCKS, "this library was built without CLBlast"};
-    if (refusal)
-        return (struct product_way){CLS_GEMM_WAY_BLOCKS, refusal};
+    if (refusal_of(work))
+        return (struct product_way){CLS_GEMM_WAY_BLOCKS, refusal_of(work)};
     if (blocks_suit(work))
         return (struct product_way){CLS_GEMM_WAY_BLOCKS,
                                     "the product takes less time than a call of CLBlast"};
