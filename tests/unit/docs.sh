@@ -41,7 +41,7 @@ dead_links() {
     done
 }
 
-for page in README.md SECURITY.md doc/batch.md doc/design.md doc/guide.md doc/performance.md doc/porting.md doc/scaling.md; do
+for page in README.md SECURITY.md doc/batch.md doc/design.md doc/guide.md doc/performance.md doc/porting.md doc/products.md doc/scaling.md; do
     check "what $page names is in the headers" "$(unknown_names "$srcdir/$page")"
     check "the variables that $page names are read" "$(unknown_variables "$srcdir/$page")"
     check "what $page links to is there" "$(dead_links "$srcdir/$page")"
