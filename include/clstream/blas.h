@@ -17,8 +17,8 @@
  * stream and is ordered like any other, although CLBlast has no wait lists. The `_async` forms only
  * submit. CLBlast's first call of a kind compiles kernels, for up to 10 s, on a thread of the library. The
  * first product that is large enough for matrix units tries them, for as long once for each driver
- * version, in the call. cls_blas_warmup does both ahead of time. A NULL stream means the default stream of the views'
- * context. Every function may be called from any thread.
+ * version, in the call. cls_blas_warmup does both ahead of time. A NULL stream means the default stream
+ * of the views' context. Every function may be called from any thread.
  *
  * Some versions of CLBlast are wrong on some GPUs. So before it computes its first product of a type on a
  * device, products that it computes are compared with the host's; the disk cache keeps the answer. Where
@@ -287,8 +287,8 @@ typedef struct cls_blas_tuning {
     { sizeof(cls_blas_tuning), "", 0.0, 0, NULL }
 
 /**
- * Gets what is in force for device `index`, from CLBlast's first use on it in this process on: what cls_blas_set_tuning
- * has set, or else what it has kept in the disk cache for this device, driver and version of CLBlast.
+ * Gets the parameters in force for device `index`, which CLBlast has from its first use there in this process on: those
+ * that cls_blas_set_tuning set here, or else the disk cache's for this device, driver and version of CLBlast.
  * @retval CLS_ERROR_UNSUPPORTED   a build without CLBlast, or the device has no f64
  * @retval CLS_ERROR_TYPE_MISMATCH not CLS_F32 or CLS_F64
  * @retval CLS_ERROR_NO_DEVICE     there is no device of this index

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of CLBlast on a device, for each of its types: the parameters of its kernels, and whether its products
- * are right with them. The disk cache keeps it by device, driver and version of CLBlast; a record that is malformed, or
+ * CLBlast's standing on a device, for each type: the parameters of its kernels, and the verdict on its products with
+ * them. The disk cache keeps it by device, driver and version of CLBlast; a record that is malformed, or
  * whose parameters the device cannot run, is as if there were none.
  */
 #ifndef CLSTREAM_DRIVER_BLAS_STANDING_H

@@ -21,7 +21,7 @@ struct row_operand {
     bool is_output;
 };
 
-/* A call while it is checked. The caller fills in what is in front of `op`; outputs come last among the operands. */
+/* A call while it is checked. The caller fills in the members before `op`; outputs are the last operands. */
 struct row_call {
     enum row_op kind;
     const char *name; /* "softmax" */
@@ -36,7 +36,7 @@ struct row_call {
 cls_status row_call_add_matrix(struct row_call *call, const cls_matrix *matrix, bool is_output);
 cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector, enum row_role role);
 
-/* Acquires stream and operands, checks types and overlaps, submits, and releases what it has acquired. */
+/* Acquires stream and operands, checks types and overlaps, submits, and releases them. */
 cls_status row_call_run(struct row_call *call, cls_stream stream, bool blocking);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The user's own kernels: shapes, arguments, what is refused. */
+/* The user's own kernels: shapes, arguments, refusals. */
 #include "../support/rig.h"
 
 #include <stdio.h>

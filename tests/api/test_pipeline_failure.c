@@ -101,7 +101,7 @@ static void no_reset_in_a_host_function(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
-/* One thread is in a stage's function while another one asks for what must wait until it is out. */
+/* One thread is in a stage's function while another calls the pipeline, which must wait for the first. */
 struct at_once {
     cls_pipeline pipeline;
     struct gate gate;

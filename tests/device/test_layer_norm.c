@@ -59,7 +59,7 @@ static cls_status submit(const struct norm *n, cls_stream stream) {
                       : cls_rms_norm_async(in, gain, EPSILON, out, stream);
 }
 
-/* --- what is to come of it --- */
+/* --- the reference --- */
 
 struct sums {
     double mean, size, scale; /* size: the mean of |x| */

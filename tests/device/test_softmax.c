@@ -123,7 +123,7 @@ static cls_status submit(const struct work *work, cls_stream stream) {
     }
 }
 
-/* --- what is to come of it --- */
+/* --- the reference --- */
 
 struct sums {
     double m, s, magnitude; /* the last with two inputs */
