@@ -218,10 +218,11 @@ static cls_status keep_buffers(const struct op_call *call, struct command *comma
 }
 
 /* The views, the last of which is the output, and the scratch, as arguments. */
-static unsigned library_args(const struct op_call *call, struct op_arg *args) {
+static unsigned library_args(const struct op_call *call, const struct byte_span *spans,
+                             struct op_arg *args) {
     unsigned n = 0;
     for (; n < call->n_views; n++)
-        args[n] = op_arg_view(&call->views[n], n + 1 == call->n_views);
+        args[n] = op_arg_span(call->views[n].buffer, n + 1 == call->n_views, &spans[n]);
     if (call->scratch)
         args[n++] = op_arg_out(call->scratch);
     return n;
@@ -239,7 +240,8 @@ cls_status op_library(struct op_call *call, const struct op_library_call *librar
     memcpy(command.u.library.arguments, library->arguments, library->bytes);
     cls_status status = keep_buffers(call, &command);
     struct op_arg args[OP_MAX_VIEWS + 1];
-    const struct launch_args known = {.op_args = args, .count = library_args(call, args)};
+    const struct launch_args known = {.op_args = args,
+                                      .count = library_args(call, library->spans, args)};
     if (!status) {
         pthread_mutex_lock(&call->stream->lock);
         return stream_submit_entered(call->stream, &command, &known, &call->last_position);

@@ -145,7 +145,8 @@ struct op_library_call {
     const struct foreign_library *library;
     const void *arguments; /* copied */
     size_t bytes;
-    const char *label; /* static */
+    const struct byte_span *spans; /* the bytes that it uses of each view */
+    const char *label;             /* static */
 };
 
 /* Submits the call as one command that keeps the views and scratch of `call`. It runs on a worker unless its kernels

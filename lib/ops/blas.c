@@ -207,10 +207,14 @@ cls_status blas_submit(struct blas_work *work) {
     const enum blas_routine routine = work->call.routine;
     const unsigned n_views = work->op.n_views;
     cls_status status = take_temporary(work);
+    struct byte_span spans[OP_MAX_VIEWS];
+    for (unsigned i = 0; i < n_views; i++)
+        spans[i] = work->views[i].span;
     const struct op_library_call library = {
         .library = &blas_library,
         .arguments = &work->call,
         .bytes = sizeof work->call,
+        .spans = spans,
         .label = labels[routine][work->call.f64],
     };
     if (status)

@@ -350,6 +350,30 @@ static void test_products(void **state) {
     *state = NULL;
 }
 
+/* Every other element of the vector x, which a call of CLBlast scales. */
+static void scale(unsigned first, cls_stream stream) {
+    cls_vector x = cls_vector_of(w.x, CLS_F32, BYTES / 8);
+    x.offset = first;
+    x.step = 2;
+    OK(cls_scal_async(2, x, stream));
+}
+
+static void vectors(bool clean) {
+    begin();
+    scale(0, w.a);
+    scale(clean, w.b);
+    launch_and_destroy(instantiate(end(), 0));
+}
+
+static void test_vectors(void **state) {
+    struct pair pair = {vectors, false, {"node 0 ('scal_f32')", "node 1 ('scal_f32')"}};
+    if (!cls_blas_available())
+        SKIP_BECAUSE("this library was built without CLBlast");
+    *state = &pair;
+    test_pair(state);
+    *state = NULL;
+}
+
 /* --- rebound --- */
 
 /* A graph whose branches write x and y; `hold` has its launches wait for a worker. */
@@ -596,6 +620,7 @@ int main(void) {
         PAIR("updated", updated, false, {"node 0", "node 1"}),
         PAIR("fused and bound", fused_and_bound, false, {"fused", "node 2 ('fill')"}),
         cmocka_unit_test(test_products),
+        cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_a_graphs_host_functions_may_change_uploads),
         cmocka_unit_test(test_a_graphs_downloads_may_change_uploads),
         cmocka_unit_test(test_random_graphs),
