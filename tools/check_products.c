@@ -10,6 +10,7 @@
 
 #include <clstream/blas.h>
 #include <clstream/buffer.h>
+#include <clstream/device.h>
 
 #include "exact.h"
 
@@ -106,6 +107,15 @@ static cls_status open_product(const struct check *check, struct product *p) {
     return status ? status : cls_buffer_create(check->context, bytes, &p->c);
 }
 
+/* Not every device has double precision, and none needs it. */
+static bool has_type(const struct check *check, cls_dtype dtype) {
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    if (dtype != CLS_F64 || cls_device_get_info(check->device, &info) || info.has_fp64)
+        return true;
+    check_say(check, CHECK_INFO, cls_dtype_name(dtype), "%s", "the device has none");
+    return false;
+}
+
 int check_products(struct check *check) {
     static const cls_dtype types[][2] = {
         {CLS_F32, CLS_F32}, {CLS_F64, CLS_F64}, {CLS_F16, CLS_F32}, {CLS_BF16, CLS_F32}};
@@ -116,7 +126,8 @@ int check_products(struct check *check) {
     for (size_t i = 0; i < sizeof types / sizeof types[0] && !status; i++) {
         p.in = types[i][0];
         p.out = types[i][1];
-        try_type(check, &p);
+        if (has_type(check, p.in))
+            try_type(check, &p);
     }
     return TOOL_OK;
 }
