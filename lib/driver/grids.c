@@ -43,13 +43,23 @@ struct era {
     size_t n, room;
 };
 
-/* Each launch waits for the era before its own, which has waited for the one before that. */
+/* A queue that has had launches of a kernel. */
+struct queue_use {
+    cl_command_queue queue; /* until grids_forget_queue */
+    cl_context context;
+};
+
+/* While its launches have been of one kind, only their queues are known. From then on they make eras: each launch waits
+ * for the era before its own, which has waited for the one before that. */
 struct grid_kernel {
     UT_hash_handle hh;
     uint64_t name; /* as a hash */
     pthread_mutex_t
         lock; /* guards what follows; held while a launch is enqueued, which may compile */
-    struct era before, now;
+    bool has_eras;
+    struct queue_use *queues; /* of its launches, until it has eras */
+    size_t n_queues, queue_room;
+    struct era before, now; /* the kind of `now`, until it has eras */
     struct launch
         leader; /* the first launch of `now`, if the others wait for it; event NULL: they wait for `before` */
     size_t next; /* of `now.launches`, to check */
@@ -58,9 +68,19 @@ struct grid_kernel {
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows; a leaf */
 static struct grid_kernel *kernels;                            /* stay */
 static struct grid_kernel *next_kernel;                        /* to check; NULL: the first */
-static cl_context only;           /* the context of the launches under way; NULL: there are none */
+static cl_context only;           /* the context of the launches; NULL: there are none */
 static bool several;              /* contexts */
-static _Atomic(size_t) under_way; /* launches that are being enqueued, or not known to be done */
+static _Atomic(size_t) under_way; /* launches of eras that are not known to be done */
+
+/* Queues of the program's, each once for every stream on it. */
+static cl_command_queue *wrapped;
+static size_t n_wrapped, wrapped_room;
+
+/* Kernels by their objects, which takes less time than by their names. */
+static struct known_kernel {
+    cl_kernel object; /* until grids_forget_kernel */
+    struct grid_kernel *kernel;
+} known[64];
 
 /* --- ends --- */
 
@@ -177,22 +197,43 @@ static struct grid_kernel *make(uint64_t name) {
     return NULL;
 }
 
-/* With its lock held. NULL: there is no memory for a new one. */
-static struct grid_kernel *enter(cl_kernel object, cl_context context) {
-    const uint64_t name = name_of(object);
-    struct grid_kernel *kernel;
+static struct known_kernel *known_place(cl_kernel object) {
+    return &known[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15u >> 32) %
+                  (sizeof known / sizeof *known)];
+}
+
+void grids_forget_kernel(cl_kernel object) {
+    struct known_kernel *place = known_place(object);
     pthread_mutex_lock(&table_lock);
+    if (place->object == object)
+        place->object = NULL;
+    pthread_mutex_unlock(&table_lock);
+}
+
+static void note_context(cl_context context) {
     several |= only && only != context;
     only = context;
-    atomic_fetch_add(&under_way, 1);
-    HASH_FIND(hh, kernels, &name, sizeof name, kernel);
-    if (!kernel)
-        kernel = make(name);
+}
+
+/* For a launch in that context, with its lock held. NULL: there is no memory for a new one. */
+static struct grid_kernel *enter(cl_kernel object, cl_context context) {
+    struct known_kernel *place = known_place(object);
+    struct grid_kernel *kernel = NULL;
+    pthread_mutex_lock(&table_lock);
+    note_context(context);
+    if (place->object == object) {
+        kernel = place->kernel;
+    } else {
+        const uint64_t name = name_of(object);
+        HASH_FIND(hh, kernels, &name, sizeof name, kernel);
+        if (!kernel)
+            kernel = make(name);
+        if (kernel)
+            *place = (struct known_kernel){object, kernel};
+    }
     pthread_mutex_unlock(&table_lock);
     if (kernel)
         pthread_mutex_lock(&kernel->lock);
-    else
-        atomic_fetch_sub(&under_way, 1);
     return kernel;
 }
 
@@ -205,6 +246,8 @@ static struct grid_kernel *next_of(const struct grid_kernel *kernel) {
 }
 
 void grids_forget_some(void) {
+    if (!atomic_load_explicit(&under_way, memory_order_relaxed))
+        return;
     pthread_mutex_lock(&table_lock);
     struct grid_kernel *kernel = next_kernel ? next_kernel : kernels;
     next_kernel = kernel ? kernel->hh.next : NULL;
@@ -215,21 +258,32 @@ void grids_forget_some(void) {
     pthread_mutex_unlock(&kernel->lock);
 }
 
+/* With the kernel's lock: of its launches. */
+static void note_contexts(const struct grid_kernel *kernel) {
+    pthread_mutex_lock(&table_lock);
+    for (size_t i = 0; i < kernel->n_queues; i++)
+        note_context(kernel->queues[i].context);
+    for (size_t i = 0; i < kernel->before.n; i++)
+        note_context(kernel->before.launches[i].context);
+    for (size_t i = 0; i < kernel->now.n; i++)
+        note_context(kernel->now.launches[i].context);
+    pthread_mutex_unlock(&table_lock);
+}
+
 void grids_forget_done(void) {
+    pthread_mutex_lock(&table_lock);
+    only = NULL;
+    several = false;
+    pthread_mutex_unlock(&table_lock);
     for (struct grid_kernel *kernel = next_of(NULL); kernel; kernel = next_of(kernel)) {
         pthread_mutex_lock(&kernel->lock);
         forget_done(&kernel->now);
         forget_done(&kernel->before);
         if (kernel->leader.event && state_of(kernel->leader.event) <= CL_COMPLETE)
             forget_leader(kernel);
+        note_contexts(kernel);
         pthread_mutex_unlock(&kernel->lock);
     }
-    pthread_mutex_lock(&table_lock);
-    if (!atomic_load(&under_way)) {
-        only = NULL;
-        several = false;
-    }
-    pthread_mutex_unlock(&table_lock);
 }
 
 bool grids_span_contexts(cl_context context) {
@@ -313,6 +367,7 @@ static void add(struct grid_kernel *kernel, const struct launch_kind *kind, stru
     if (!has_kind(now, kind))
         now->kinds[now->n_kinds++] = *kind;
     now->launches[now->n++] = launch;
+    atomic_fetch_add(&under_way, 1);
 }
 
 static bool make_room(struct era *era) {
@@ -320,32 +375,109 @@ static bool make_room(struct era *era) {
            ARRAY_ROOM(era->kinds, era->n_kinds, era->kind_room, 4);
 }
 
-/* With the kernel's lock. False: the launch is not under way, or was waited for. */
-static bool launch_in(struct grid_kernel *kernel, cl_command_queue queue, cl_kernel object,
-                      const struct grid *grid, cl_context context, struct wait_list waits,
-                      cl_event *event, cl_int *code) {
+/* All launches so far become an era: on each of their queues, a marker behind them. */
+static void begin_eras(struct grid_kernel *kernel) {
+    kernel->has_eras = true;
+    for (size_t i = 0; i < kernel->n_queues; i++) {
+        const struct queue_use *use = &kernel->queues[i];
+        struct launch marker = {.context = use->context};
+        if (ARRAY_ROOM(kernel->now.launches, kernel->now.n, kernel->now.room, 64) &&
+            clEnqueueMarkerWithWaitList(use->queue, 0, NULL, &marker.event) == CL_SUCCESS)
+            add(kernel, kernel->now.kinds, marker);
+        else
+            clFinish(use->queue);
+    }
+    kernel->n_queues = 0;
+}
+
+/* Whether all launches of the kernel are of that kind, one that comes now included. */
+static bool is_only_kind(const struct grid_kernel *kernel, const struct launch_kind *kind) {
+    return !kernel->has_eras && (!kernel->n_queues || has_kind(&kernel->now, kind));
+}
+
+/* Whether nothing but its queue need be known of a launch. */
+static bool note_queue(struct grid_kernel *kernel, const struct launch_kind *kind,
+                       struct queue_use use) {
+    if (!is_only_kind(kernel, kind) || !make_room(&kernel->now))
+        return false;
+    if (!kernel->n_queues) {
+        kernel->now.kinds[0] = *kind;
+        kernel->now.n_kinds = 1;
+    }
+    for (size_t i = 0; i < kernel->n_queues; i++)
+        if (kernel->queues[i].queue == use.queue)
+            return true;
+    if (!ARRAY_ROOM(kernel->queues, kernel->n_queues, kernel->queue_room, 4))
+        return false;
+    kernel->queues[kernel->n_queues++] = use;
+    return true;
+}
+
+/* With the kernel's lock. */
+static cl_int launch_in(struct grid_kernel *kernel, struct queue_use use, cl_kernel object,
+                        const struct grid *grid, struct wait_list waits, cl_event *event) {
     const struct launch_kind kind = kind_of(grid);
     cl_event own = NULL;
-    size_t n;
+    size_t n = 0;
+    if (note_queue(kernel, &kind, use))
+        return enqueue_behind(use.queue, object, grid, NULL, 0, use.context, waits, event);
+    if (!kernel->has_eras)
+        begin_eras(kernel);
     check_some(kernel);
     if (!kernel->now.n)
         kernel->now.n_kinds = 0; /* nothing is left to overlap with */
-    if (!make_room(&kernel->now) || !make_room(&kernel->before)) {
-        *code = CL_OUT_OF_HOST_MEMORY;
-        return false;
-    }
+    if (!make_room(&kernel->now) || !make_room(&kernel->before))
+        return CL_OUT_OF_HOST_MEMORY;
     const struct launch *rivals = find_rivals(kernel, &kind, &n);
-    *code = enqueue_behind(queue, object, grid, rivals, n, context, waits, &own);
-    if (*code != CL_SUCCESS)
-        return false;
+    const cl_int code =
+        enqueue_behind(use.queue, object, grid, rivals, n, use.context, waits, &own);
+    if (code != CL_SUCCESS)
+        return code;
     if (event)
         *event = own;
-    if (event && clRetainEvent(own) != CL_SUCCESS) {
+    if (event && clRetainEvent(own) != CL_SUCCESS)
         clWaitForEvents(1, &own);
-        return false;
+    else
+        add(kernel, &kind, (struct launch){own, use.context});
+    return CL_SUCCESS;
+}
+
+static void forget_queue(struct grid_kernel *kernel, cl_command_queue queue) {
+    for (size_t i = 0; i < kernel->n_queues; i++)
+        if (kernel->queues[i].queue == queue) {
+            kernel->queues[i] = kernel->queues[--kernel->n_queues];
+            return;
+        }
+}
+
+bool grids_wrap_queue(cl_command_queue queue) {
+    pthread_mutex_lock(&table_lock);
+    const bool has_room = ARRAY_ROOM(wrapped, n_wrapped, wrapped_room, 8);
+    if (has_room)
+        wrapped[n_wrapped++] = queue;
+    pthread_mutex_unlock(&table_lock);
+    return has_room;
+}
+
+/* Takes one away; whether there is another. */
+static bool unwrap(cl_command_queue queue) {
+    size_t found = 0;
+    pthread_mutex_lock(&table_lock);
+    for (size_t i = 0; i < n_wrapped; i++)
+        if (wrapped[i] == queue && !found++)
+            wrapped[i--] = wrapped[--n_wrapped];
+    pthread_mutex_unlock(&table_lock);
+    return found > 1;
+}
+
+void grids_forget_queue(cl_command_queue queue) {
+    if (unwrap(queue))
+        return;
+    for (struct grid_kernel *kernel = next_of(NULL); kernel; kernel = next_of(kernel)) {
+        pthread_mutex_lock(&kernel->lock);
+        forget_queue(kernel, queue);
+        pthread_mutex_unlock(&kernel->lock);
     }
-    add(kernel, &kind, (struct launch){own, context});
-    return true;
 }
 
 static cl_int context_of(cl_command_queue queue, cl_context *out) {
@@ -354,39 +486,37 @@ static cl_int context_of(cl_command_queue queue, cl_context *out) {
 
 cl_int grids_enqueue(cl_command_queue queue, cl_kernel object, const struct grid *grid,
                      struct wait_list waits, cl_event *event) {
-    cl_context context;
-    cl_int code = context_of(queue, &context);
+    struct queue_use use = {.queue = queue};
+    cl_int code = context_of(queue, &use.context);
     if (code != CL_SUCCESS)
         return code;
-    struct grid_kernel *kernel = enter(object, context);
+    struct grid_kernel *kernel = enter(object, use.context);
     if (!kernel)
         return CL_OUT_OF_HOST_MEMORY;
-    if (!launch_in(kernel, queue, object, grid, context, waits, event, &code))
-        atomic_fetch_sub(&under_way, 1);
+    code = launch_in(kernel, use, object, grid, waits, event);
     pthread_mutex_unlock(&kernel->lock);
     return code;
 }
 
 cl_uint grids_cross_context_launches(cl_command_queue queue, cl_kernel object,
                                      const struct grid *grid, cl_event *events, cl_uint most) {
-    const struct launch_kind kind = kind_of(grid);
-    const uint64_t name = name_of(object);
-    struct grid_kernel *kernel;
     cl_context context;
     cl_uint count = 0;
-    size_t n;
+    size_t n = 0;
     if (context_of(queue, &context) != CL_SUCCESS || !grids_span_contexts(context))
         return 0;
-    pthread_mutex_lock(&table_lock);
-    HASH_FIND(hh, kernels, &name, sizeof name, kernel);
-    pthread_mutex_unlock(&table_lock);
+    const struct launch_kind kind = kind_of(grid);
+    struct grid_kernel *kernel = enter(object, context);
     if (!kernel)
         return 0;
-    pthread_mutex_lock(&kernel->lock);
-    const struct launch *rivals = find_rivals(kernel, &kind, &n);
-    for (size_t i = 0; i < n && count < most; i++)
-        if (rivals[i].context != context && clRetainEvent(rivals[i].event) == CL_SUCCESS)
-            events[count++] = rivals[i].event;
+    if (!is_only_kind(kernel, &kind)) {
+        if (!kernel->has_eras)
+            begin_eras(kernel);
+        const struct launch *rivals = find_rivals(kernel, &kind, &n);
+        for (size_t i = 0; i < n && count < most; i++)
+            if (rivals[i].context != context && clRetainEvent(rivals[i].event) == CL_SUCCESS)
+                events[count++] = rivals[i].event;
+    }
     pthread_mutex_unlock(&kernel->lock);
     return count;
 }

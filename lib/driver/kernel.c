@@ -2,6 +2,7 @@
 #include "driver/kernel.h"
 
 #include "base/error.h"
+#include "driver/grids.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
 #include "driver/status.h"
@@ -148,6 +149,8 @@ cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigne
 void kernel_release(const struct device *device, cl_kernel kernel) {
     if (!driver_begin(device))
         return;
+    if (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT)
+        grids_forget_kernel(kernel);
     clReleaseKernel(kernel);
     driver_end(device);
 }

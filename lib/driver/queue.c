@@ -99,6 +99,8 @@ static void rest(cl_command_queue queue) {
 }
 
 void queue_drop(const struct device *device, cl_command_queue queue, bool hurt) {
+    if (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT)
+        grids_forget_queue(queue);
     if (!(device->quirks & QUIRK_REST_BEFORE_RELEASE)) {
         clReleaseCommandQueue(queue);
     } else if (!hurt) {
@@ -115,8 +117,13 @@ void queue_release(const struct device *device, cl_command_queue queue, bool hur
 }
 
 cls_status queue_retain(const struct device *device, cl_command_queue queue) {
+    if ((device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) && !grids_wrap_queue(queue))
+        return error_no_memory("for a queue");
     driver_enter(device);
-    return left(device, clRetainCommandQueue(queue), "clRetainCommandQueue");
+    const cl_int code = clRetainCommandQueue(queue);
+    if (code && (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT))
+        grids_forget_queue(queue);
+    return left(device, code, "clRetainCommandQueue");
 }
 
 /* A sub-device's queue may be told to be one of the device that it is a part of. */

@@ -98,6 +98,52 @@ static void unlike_grids_wait_for_each_other(void **state) {
     close_side(&side);
 }
 
+/* Launches of one kind are known by their queues only, until there is another kind. */
+static void the_first_unlike_launch_waits_for_every_queue(void **state) {
+    enum { BUSY = 3 };
+    struct side side;
+    cls_stream busy[BUSY];
+    (void)state;
+    open_side(&side);
+    for (int i = 0; i < BUSY; i++) {
+        assert_int_equal(cls_stream_create(side.context, NULL, &busy[i]), CLS_SUCCESS);
+        for (int j = 0; j < AHEAD; j++)
+            launch(&side, side.slow, busy[i], 8, 1, ROUNDS);
+    }
+    launch(&side, side.slow, side.idle, 16, 1, 1);
+    assert_int_equal(last_waits, BUSY);
+    for (int i = 0; i < BUSY; i++)
+        assert_int_equal(cls_stream_destroy(busy[i]), CLS_SUCCESS);
+    close_side(&side);
+}
+
+/* A queue that another stream still uses is not forgotten with the first. */
+static void a_wrapped_queue_stays_with_its_other_stream(void **state) {
+    struct side side;
+    cl_context context;
+    cl_device_id device;
+    cls_stream streams[2];
+    cl_int code;
+    (void)state;
+    open_side(&side);
+    assert_int_equal(cls_context_get_cl(side.context, &context, &device), CLS_SUCCESS);
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cls_stream_wrap(side.context, queue, &streams[i]), CLS_SUCCESS);
+    clReleaseCommandQueue(queue);
+    launch(&side, side.other, streams[0], 8, 1, 1);
+    assert_int_equal(cls_stream_synchronize(streams[0]), CLS_SUCCESS);
+    for (int i = 0; i < AHEAD; i++)
+        launch(&side, side.other, streams[1], 8, 1, ROUNDS);
+    assert_int_equal(cls_stream_destroy(streams[0]), CLS_SUCCESS);
+    launch(&side, side.other, side.idle, 16, 1, 1);
+    assert_int_not_equal(last_waits, 0);
+    assert_int_equal(cls_stream_destroy(streams[1]), CLS_SUCCESS);
+    launch(&side, side.other, side.idle, 32, 1, 1);
+    close_side(&side);
+}
+
 static void others_wait_for_nothing(void **state) {
     struct side side;
     (void)state;
@@ -213,6 +259,9 @@ static int put_the_quirk_on(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        /* Each with a kernel that no test before has launched. */
+        cmocka_unit_test(the_first_unlike_launch_waits_for_every_queue),
+        cmocka_unit_test(a_wrapped_queue_stays_with_its_other_stream),
         cmocka_unit_test(unlike_grids_wait_for_each_other),
         cmocka_unit_test(others_wait_for_nothing),
         cmocka_unit_test(a_launch_of_another_context_is_let_pass),
