@@ -65,7 +65,8 @@ tails() {
     echo 'typedef void *MPI_Comm;' >"$dir/mpi.h" # all that clstream/mpi.h takes from it
     (header_paths && HEADERS=$ADDON_HEADERS header_paths) | sed 's/.*/#include "&"/' >"$dir/all.c"
     $CC -E -P $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" -I"$dir" "$dir/all.c" | tr '\n' ' ' |
-        sed 's/typedef struct/\n&/g' | awk '
+        sed 's/typedef struct/\n&/g' >"$dir/plain"
+    awk '
 /^typedef struct cls_[a-z_]* *{ *size_t size;/ {
     name = $3
     body = substr($0, 1, index($0, "} " name ";") - 1)
@@ -77,7 +78,7 @@ tails() {
     sub(/.*[ *]/, "", body)
     printf "_Static_assert(sizeof(size_t) < 8 || offsetof(%s, %s) + sizeof((%s *)0)->%s == sizeof(%s), \"%s\");\n",
         name, body, name, body, name, name
-}' >"$dir/tails"
+}' "$dir/plain" >"$dir/tails"
     cat "$dir/all.c" "$dir/tails" >"$dir/tails.c"
     $CC -std=c11 $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" -I"$dir" \
         -c "$dir/tails.c" -o "$dir/tails.o" 2>&1 || echo "$CC failed"
@@ -86,6 +87,43 @@ BEGIN { while ((getline line < file) > 0) found += 1 }
 END { if (found != NR) print found " structs of " NR " were looked at" }'
 }
 check "no struct that begins with its size ends with a gap" "$(tails)"
+
+# "FAMILY OPERATION BOUND": the ULP that a header states, without what grows with |x|; 0 for an exact operation.
+stated_bounds() {
+    awk '/^typedef enum/ { sub(/^cls_/, "", $3); sub(/_op$/, "", $3); family = $3 }
+        /^ *\/\*\*/ { text = "" }
+        { text = text " " $0 }
+        $1 ~ /^CLS_[A-Z_]+$/ && $2 == "=" {
+            bound = match(text, /[0-9]+ ([+][^.]*)?ULP/) ? substr(text, RSTART) + 0 : 0
+            text = ""
+            print family, $1, bound
+        }' "$srcdir/include/clstream/unary.h" "$srcdir/include/clstream/binary.h"
+}
+reference_bounds() {
+    awk 'BEGIN { print "#include <stdio.h>\n#include \"tools/reference.h\"\nint main(void) {" }
+        {
+            printf "printf(\"%s %s %%g\\n\", reference_%s_bound(%s, CLS_F32%s));\n", $1, $2, $1, $2,
+                $1 == "unary" ? ", 0" : ""
+        }
+        END { print "}" }' "$dir/stated" >"$dir/bounds.c"
+    $CC -std=c11 $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" -I"$srcdir" "$dir/bounds.c" \
+        "$srcdir/tools/reference_bound.c" -lm -o "$dir/bounds" 2>&1 && "$dir/bounds"
+}
+stated_bounds >"$dir/stated"
+check "the tests take the error bounds that the headers state" \
+    "$(reference_bounds | diff "$dir/stated" - | grep '^[<>]')"
+
+# An option that the library takes and does nothing with.
+unread_options() {
+    sed -n 's/^typedef struct cls_[a-z_]*_config *{ *size_t size;\(.*\)} cls_[a-z_]*_config;.*/\1/p' "$dir/plain" |
+        tr ';' '\n' | sed 's/(\*\([a-z_]*\)).*/ \1/; s/\[[^]]*\]//g; s/ *$//; s/.*[ *]//' |
+        grep -v '^reserved' | sort -u | sed '/^$/d' >"$dir/options"
+    [ "$(wc -l <"$dir/options")" -ge 50 ] || echo "only $(wc -l <"$dir/options") options found"
+    while read -r option; do
+        grep -rqE "(->|[.])$option\\>" "$srcdir/lib" || echo "$option"
+    done <"$dir/options"
+}
+check "the library reads each option" "$(unread_options)"
 
 # What the macros stand for is no cast of C's either, and neither is what an inline function does; g++ does not
 # look into these.
