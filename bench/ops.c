@@ -32,7 +32,16 @@ struct field {
     cl_mem copy_from, copy_to; /* twice the size */
 };
 
-enum family { FAMILY_CAST, FAMILY_WHERE, FAMILY_UNARY, FAMILY_PARAM, FAMILY_SOFTMAX, FAMILY_NORM };
+enum family {
+    FAMILY_CAST,
+    FAMILY_WHERE,
+    FAMILY_UNARY,
+    FAMILY_PARAM,
+    FAMILY_SOFTMAX, /* along rows, from here on */
+    FAMILY_NORM,
+    FAMILY_ROW_SUMS,
+    FAMILY_COLUMN_SUMS
+};
 
 struct job {
     struct field *field;
@@ -47,6 +56,8 @@ struct job {
 
 static size_t job_bytes(const struct job *job) {
     const size_t from = cls_dtype_size(job->from), to = cls_dtype_size(job->to);
+    if (job->family >= FAMILY_ROW_SUMS)
+        return job->count * from;
     return job->count * (job->family == FAMILY_WHERE ? from + 3 * to : from + to);
 }
 
@@ -110,6 +121,11 @@ static cls_status submit_rows(const struct job *job) {
     const cls_matrix out = cls_matrix_of(field->out, job->to, rows, job->columns);
     const cls_vector gain = cls_vector_of(field->in[1], job->from, job->columns);
     const cls_vector shift = cls_vector_of(field->in[2], job->from, job->columns);
+    const bool by_column = job->family == FAMILY_COLUMN_SUMS;
+    const cls_vector sums = cls_vector_of(field->out, job->to, by_column ? job->columns : rows);
+    if (job->family >= FAMILY_ROW_SUMS)
+        return by_column ? cls_reduce_columns_async(CLS_REDUCE_SUM, in, sums, field->stream)
+                         : cls_reduce_rows_async(CLS_REDUCE_SUM, in, sums, field->stream);
     return job->family == FAMILY_NORM
                ? cls_layer_norm_async(in, gain, shift, 1e-5, out, field->stream)
                : cls_softmax_async(in, out, field->stream);
@@ -279,14 +295,14 @@ static void unaries(struct field *field, cls_dtype dtype) {
 }
 
 static void along_rows(struct field *field, enum family family, cls_dtype dtype) {
+    static const char *const names[] = {"softmax", "layer_norm", "sums of rows", "sums of columns"};
     static const size_t columns[] = {16, 1024, 32768};
     char name[64];
     for (int i = 0; i < 3; i++) {
         const struct job job = {
             .family = family, .from = dtype, .to = dtype, .columns = columns[i]};
-        snprintf(name, sizeof name, "%s %s, rows of %zu",
-                 family == FAMILY_NORM ? "layer_norm" : "softmax", cls_dtype_name(dtype),
-                 columns[i]);
+        snprintf(name, sizeof name, "%s %s, rows of %zu", names[family - FAMILY_SOFTMAX],
+                 cls_dtype_name(dtype), columns[i]);
         row(field, name, job);
     }
 }
@@ -324,10 +340,10 @@ int main(int argc, char **argv) {
         if (dtypes[i] != CLS_F64 || rig.info.has_fp64)
             unaries(&field, dtypes[i]);
     bench_section("(c) along rows");
-    along_rows(&field, FAMILY_SOFTMAX, CLS_F32);
-    along_rows(&field, FAMILY_SOFTMAX, CLS_F16);
-    along_rows(&field, FAMILY_NORM, CLS_F32);
-    along_rows(&field, FAMILY_NORM, CLS_F16);
+    for (int family = FAMILY_SOFTMAX; family <= FAMILY_COLUMN_SUMS; family++) {
+        along_rows(&field, (enum family)family, CLS_F32);
+        along_rows(&field, (enum family)family, CLS_F16);
+    }
     rig_close(&rig);
     return bench_end();
 }

@@ -11,6 +11,8 @@
  *     -DDOUBLES        A or OUT is double
  *     -DW=4            elements in a vector: 1 (for argmax, but in a fused kernel), 2, 4, 8 or 16
  *     -DALIGNED        the inputs start at multiples of 16 bytes, or of the vector if that is less
+ *     -DLINES=1        instead of the two: of the rows or columns of a matrix; vectors of lines that a work-item takes
+ *                      beside each other
  *
  * A fused kernel (lib/batch/generate.c) includes this file last, with FUSED, with RUNS where it has the
  * shape of CPUs, and two macros of its own: INPUTS, the parameters that its values are made from, and
@@ -234,18 +236,16 @@ partial group_merge(partial mine, uint active, local partial *shared) {
 }
 
 #ifndef FUSED
-/* `steps` vectors a work-item, neighbours beside each other; what is left of a vector at the end
- * of the array goes element by element. */
-kernel void reduce_part(INPUTS, global partial *partials, local partial *shared, ulong count,
-                        uint steps) {
-    const ulong row = (ulong)get_local_size(0) * W;
-    const ulong first = get_group_id(0) * row * steps + get_local_id(0) * W;
-    const ulong whole = first + W <= count ? min((count - W - first) / row + 1, (ulong)steps) : 0;
-    a += a_offset;
+/* Of `steps` vectors of a work-item, each a `team` of them behind the last; what is left of a vector at the end of the
+ * array goes element by element. */
 #ifdef OP_dot
-    b += b_offset;
+partial items_part(global const MEMORY(A) *a, global const MEMORY(A) *b, ulong count, ulong first,
+                   uint team, uint steps) {
+#else
+partial items_part(global const MEMORY(A) *a, ulong count, ulong first, uint team, uint steps) {
 #endif
-
+    const ulong row = (ulong)team * W;
+    const ulong whole = first + W <= count ? min((count - W - first) / row + 1, (ulong)steps) : 0;
     const E any = count > 0 ? element_at(a, 0) : (E)0;
     split mine;
     mine.all = lanes_start(any);
@@ -260,7 +260,7 @@ kernel void reduce_part(INPUTS, global partial *partials, local partial *shared,
     }
 
     partial total = partial_at(&mine, 0);
-    for (uint i = 1; i < W; i++)
+    for (uint i = 1; i < W && whole; i++)
         total = partial_merge(total, partial_at(&mine, i));
 #if W > 1
     const ulong rest = first + whole * row;
@@ -276,10 +276,149 @@ kernel void reduce_part(INPUTS, global partial *partials, local partial *shared,
             total = partial_merge(total, partial_at(&one, 0));
         }
 #endif
-    total = group_merge(total, (uint)get_local_size(0), shared);
+    return total;
+}
+
+#ifndef LINES
+/* Neighbours beside each other. */
+kernel void reduce_part(INPUTS, global partial *partials, local partial *shared, ulong count,
+                        uint steps) {
+    const uint team = (uint)get_local_size(0);
+    const ulong first = (get_group_id(0) * (ulong)team * steps + get_local_id(0)) * W;
+#ifdef OP_dot
+    partial total = items_part(a + a_offset, b + b_offset, count, first, team, steps);
+#else
+    partial total = items_part(a + a_offset, count, first, team, steps);
+#endif
+    total = group_merge(total, team, shared);
     if (get_local_id(0) == 0)
         partials[get_group_id(0)] = total;
 }
+#else
+/*
+ * Lines: places are (first element, distance between rows, or of the results between two), shape is (lines, elements of
+ * a line), and cut is (parts of a line, steps of an item, items of a team, lines of a team). A part is the part'th
+ * of each line. Where there is one, its result is written at once.
+ */
+void put_part(partial total, ulong line, uint part, global partial *partials, global MEMORY(OUT) *out,
+              ulong2 out_place, ulong2 shape, uint4 cut) {
+    if (cut.s0 > 1)
+        partials[part * shape.s0 + line] = total;
+    else
+        out[out_place.s0 + line * out_place.s1] = packed(partial_result(total, shape.s1));
+}
+
+/* Merges the partials of each team of the group, a power of two, into its first's. */
+partial team_merge(partial mine, uint team, local partial *shared) {
+    const uint me = get_local_id(0), rank = me % team;
+    if (team == 1)
+        return mine;
+    barrier(CLK_LOCAL_MEM_FENCE); /* an earlier line has been read */
+    shared[me] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint half_size = team / 2; half_size > 0; half_size /= 2) {
+        if (rank < half_size)
+            shared[me] = partial_merge(shared[me], shared[me + half_size]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    return shared[me];
+}
+
+kernel void reduce_rows(global const MEMORY(A) *a, ulong2 a_place, global MEMORY(OUT) *out,
+                        ulong2 out_place, global partial *partials, local partial *shared,
+                        ulong2 shape, uint4 cut) {
+    const uint part = get_group_id(0) % cut.s0, team = cut.s2;
+    const uint teams = (uint)get_local_size(0) / team, rank = get_local_id(0) % team;
+    const ulong first = ((ulong)part * team * cut.s1 + rank) * W;
+    ulong line = get_group_id(0) / cut.s0 * teams * cut.s3 + get_local_id(0) / team;
+    for (uint k = 0; k < cut.s3; k++, line += teams) {
+        const bool is_there = line < shape.s0;
+        const ulong count = is_there ? shape.s1 : 0;
+        global const MEMORY(A) *row = a + a_place.s0 + (is_there ? line : 0) * a_place.s1;
+        const partial total = team_merge(items_part(row, count, first, team, cut.s1), team, shared);
+        if (is_there && rank == 0)
+            put_part(total, line, part, partials, out, out_place, shape, cut);
+    }
+}
+
+/* An element of each of W lines, of which `left` are there. */
+T across(global const MEMORY(A) *from, ulong stride, long left) {
+    union { T vector; E element[W]; } each = {(T)0};
+    for (uint i = 0; i < W; i++)
+        if (i < left)
+            each.element[i] = element_at(from, i * stride);
+    return each.vector;
+}
+
+lanes take_across(lanes to, T x, ulong index, bool is_first) {
+#if defined(OP_min) || defined(OP_max)
+    if (is_first)
+        to.best = x;
+#endif
+    return lanes_take(to, x, index);
+}
+
+/* LINES vectors of lines beside each other, and of each of these its part. */
+void reduce_block(global const MEMORY(A) *a, ulong2 a_place, ulong a_stride, global MEMORY(OUT) *out,
+                  ulong2 out_place, global partial *partials, ulong2 shape, uint4 cut, ulong first,
+                  uint part) {
+    const ulong begin = (ulong)part * cut.s1, end = min(begin + cut.s1, shape.s1);
+    const ulong vectors = min((shape.s0 - first + W - 1) / W, (ulong)LINES);
+    lanes mine[LINES];
+    a += a_place.s0 + first * a_stride;
+#pragma unroll
+    for (uint j = 0; j < LINES; j++)
+        mine[j] = lanes_start((E)0);
+    if (a_stride == 1 && first + LINES * W <= shape.s0) {
+        for (ulong k = begin; k < end; k++)
+#pragma unroll
+            for (uint j = 0; j < LINES; j++) {
+                const T x = UNPACK(A, *(global const stored_a *)(a + k * a_place.s1 + j * W));
+                mine[j] = take_across(mine[j], x, k, k == begin);
+            }
+    } else {
+        for (ulong k = begin; k < end; k++)
+            for (uint j = 0; j < vectors; j++) {
+                const long left = (long)(shape.s0 - first) - (long)(j * W);
+                const T x = across(a + k * a_place.s1 + j * W * a_stride, a_stride, left);
+                mine[j] = take_across(mine[j], x, k, k == begin);
+            }
+    }
+    for (uint j = 0; j < vectors; j++) {
+        split each;
+        each.all = mine[j];
+        for (uint i = 0; i < W; i++)
+            if (first + j * W + i < shape.s0)
+                put_part(partial_at(&each, i), first + j * W + i, part, partials, out, out_place,
+                         shape, cut);
+    }
+}
+
+/* For columns, and for short rows: a_place has the distance between elements of a line, and a_stride is that between
+ * lines. The last of `cut` is the blocks of an item. */
+kernel void reduce_across(global const MEMORY(A) *a, ulong2 a_place, ulong a_stride,
+                          global MEMORY(OUT) *out, ulong2 out_place, global partial *partials,
+                          ulong2 shape, uint4 cut) {
+    const ulong blocks = (shape.s0 + LINES * W - 1) / (LINES * W);
+    const ulong items = (blocks + cut.s3 - 1) / cut.s3;
+    const uint part = get_global_id(0) / items;
+    const ulong begin = get_global_id(0) % items * cut.s3, end = min(begin + cut.s3, blocks);
+    for (ulong block = begin; part < cut.s0 && block < end; block++)
+        reduce_block(a, a_place, a_stride, out, out_place, partials, shape, cut,
+                     block * (LINES * W), part);
+}
+
+kernel void reduce_lines_finish(global const partial *partials, global MEMORY(OUT) *out,
+                                ulong2 out_place, ulong2 shape, uint4 cut) {
+    const ulong line = get_global_id(0);
+    if (line >= shape.s0)
+        return;
+    partial total = partials[line];
+    for (uint part = 1; part < cut.s0; part++)
+        total = partial_merge(total, partials[part * shape.s0 + line]);
+    out[out_place.s0 + line * out_place.s1] = packed(partial_result(total, shape.s1));
+}
+#endif
 #else
 /* A vector whose elements from `left` on change no result: 0 for sums, an element taken before
  * else. */
@@ -375,6 +514,7 @@ kernel void reduce_part(INPUTS, global uchar *arena, ulong arena_offset, local p
 }
 #endif
 
+#ifndef LINES
 /* One group, of at most `n_partials` work-items. */
 kernel void reduce_finish(
 #ifdef FUSED
@@ -394,3 +534,4 @@ kernel void reduce_finish(
     if (me == 0)
         out[out_offset] = packed(partial_result(total, count));
 }
+#endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file rows.h
- * Operations along the rows of a matrix: softmax, log-softmax and their gradients, cross entropy with
+ * Operations along the rows of a matrix: reductions, also along columns, softmax, log-softmax and their gradients, cross entropy with
  * integer labels, alone or with its gradient in the same kernel, and normalization of rows by their mean and
  * variance (layer_norm) or their mean square (rms_norm).
  *
- * Matrices are the views of blas.h: row-major, rows `ld` elements apart, `stride` ignored. Their elements
- * are f32, f64, f16 or bf16; those of 16 bits are read to f32, calculated in f32 and rounded once, where
+ * Matrices are the views of blas.h: row-major, rows `ld` elements apart, `stride` ignored. Except in
+ * reductions their elements are f32, f64, f16 or bf16; those of 16 bits are read to f32, calculated in f32 and rounded once, where
  * they are written. Labels are a vector of i32 or u32, losses a vector of f32, or of f64 for scores of
  * f64, with an element for each row. What lies between the elements of a view is left alone.
  *
- * Each call is one launch. A row is read from memory once where it fits into what a work-group keeps in
+ * Each call but a reduction is one launch. A row is read from memory once where it fits into what a work-group keeps in
  * registers or, on CPUs, into a core's cache; a longer one is read two or three times. GPUs with groups of
  * 1,024 work-items keep 32,768 elements of f32; half as many with two inputs, of f64, and where rows do not
  * start at multiples of 16 bytes. A call without rows or columns submits nothing, and still returns the
@@ -57,8 +57,29 @@
 #define CLSTREAM_ROWS_H
 
 #include <clstream/blas.h>
+#include <clstream/reduce.h>
 
 CLS_BEGIN_DECLS
+
+/**
+ * Reduces each row of `in` to the element of `out` of that number, which is a vector of the result's type
+ * (cls_reduce_result_dtype) with an element for each row. Matrices of all types; values, and accuracy, are
+ * those of the operation (reduce.h), and so are the statuses of a reduction of no elements. An index is that of
+ * the column. `out` must have no element in common with `in`. A matrix of few rows takes a second launch. Waits.
+ * @retval CLS_ERROR_INVALID_VALUE also for an unknown operation, and for min, max or argmax of rows without
+ *                                 columns
+ */
+CLS_API cls_status cls_reduce_rows(cls_reduce_op op, cls_matrix in, cls_vector out,
+                                   cls_stream stream);
+/** Like cls_reduce_rows; only submits. */
+CLS_API cls_status cls_reduce_rows_async(cls_reduce_op op, cls_matrix in, cls_vector out,
+                                         cls_stream stream);
+/** Like cls_reduce_rows for each column, whose elements are read in order and an index is that of the row. */
+CLS_API cls_status cls_reduce_columns(cls_reduce_op op, cls_matrix in, cls_vector out,
+                                      cls_stream stream);
+/** Like cls_reduce_columns; only submits. */
+CLS_API cls_status cls_reduce_columns_async(cls_reduce_op op, cls_matrix in, cls_vector out,
+                                            cls_stream stream);
 
 /** out = e^(x - m) / (the sum of these along the row). Waits. */
 CLS_API cls_status cls_softmax(cls_matrix in, cls_matrix out, cls_stream stream);

@@ -14,7 +14,11 @@ const char *const shape_macros[SHAPES] = {
 
 /* The elements of one CPU work-item: 8,192 are a few microseconds of work, and 512 steps stay far below the 65,535
  * at which a driver stops counting. */
-enum { RUN_VECTOR = 16, RUN_STEPS = 512 };
+enum {
+    RUN_VECTOR = 16,
+    RUN_STEPS = 512,
+    ACROSS = 8 /* that a CPU's work-item adds up beside each other: half a KiB of each row */
+};
 
 typedef _Atomic(struct spec *) slot;
 
@@ -132,6 +136,16 @@ static void shape_reduction(struct spec *spec, enum shape shape, size_t size, bo
         spec->vector = 1;
 }
 
+static const struct {
+    const char *kernel, *label;
+} stages[STAGES] = {
+    [STAGE_PART] = {"reduce_part", ""},
+    [STAGE_FINISH] = {"reduce_finish", " (finish)"},
+    [STAGE_ROWS] = {"reduce_rows", " of rows"},
+    [STAGE_ACROSS] = {"reduce_across", " across"},
+    [STAGE_LINES_FINISH] = {"reduce_lines_finish", " of parts"},
+};
+
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum shape shape,
                              enum reduction_stage stage, const struct spec **out_spec) {
     const struct type_row *a = type_row(a_dtype);
@@ -139,17 +153,21 @@ cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum s
     const struct spec *known = atomic_load(at);
     if (!known) {
         const struct type_row *out = type_row(op_result_dtype(row, a_dtype));
-        struct spec *spec =
-            spec_new("reduce.cl", stage == STAGE_PART ? "reduce_part" : "reduce_finish");
+        struct spec *spec = spec_new("reduce.cl", stages[stage].kernel);
         if (!spec)
             return CLS_ERROR_OUT_OF_MEMORY;
         shape_reduction(spec, shape, a->size, row->result == RESULT_INDEX);
+        spec->batch = shape == SHAPE_RUNS ? ACROSS : 1;
         snprintf(spec->label, sizeof spec->label, "%s_%s%s", row->name, a->name,
-                 stage == STAGE_PART ? "" : " (finish)");
-        snprintf(spec->options, sizeof spec->options, "-w -DOP_%s -DA=%s -DOUT=%s -DW=%u%s%s%s",
-                 row->name, a->opencl, out->opencl, spec->vector, a->is_float ? " -DFLOATS" : "",
-                 a->dtype == CLS_F64 || out->dtype == CLS_F64 ? " -DDOUBLES" : "",
-                 shape == SHAPE_ALIGNED ? " -DALIGNED" : "");
+                 stages[stage].label);
+        int n = snprintf(spec->options, sizeof spec->options,
+                         "-w -DOP_%s -DA=%s -DOUT=%s -DW=%u%s%s%s", row->name, a->opencl,
+                         out->opencl, spec->vector, a->is_float ? " -DFLOATS" : "",
+                         a->dtype == CLS_F64 || out->dtype == CLS_F64 ? " -DDOUBLES" : "",
+                         shape == SHAPE_ALIGNED ? " -DALIGNED" : "");
+        if (stage >= STAGE_ROWS)
+            snprintf(spec->options + n, sizeof spec->options - (size_t)n, " -DLINES=%u",
+                     spec->batch);
         known = publish(at, spec);
     }
     *out_spec = known;

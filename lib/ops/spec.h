@@ -41,8 +41,15 @@ struct spec {
 cls_status spec_of_map(const struct op_row *row, cls_dtype a, cls_dtype out, enum shape shape,
                        const struct spec **spec);
 
-/* The two kernels of a reduction. */
-enum reduction_stage { STAGE_PART, STAGE_FINISH, STAGES };
+/* The two kernels of a reduction, and those of the rows or columns of a matrix, of which the last may be left out. */
+enum reduction_stage {
+    STAGE_PART,
+    STAGE_FINISH,
+    STAGE_ROWS,
+    STAGE_ACROSS, /* of columns or short rows: `batch` vectors of them a work-item */
+    STAGE_LINES_FINISH,
+    STAGES
+};
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a, enum shape shape,
                              enum reduction_stage stage, const struct spec **spec);
 

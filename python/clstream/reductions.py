@@ -4,12 +4,14 @@ import builtins
 import math
 
 from . import device_code, layout
-from .arrays import Array, empty
+from .arrays import Array, empty, op_number, reduce_result
+from .capi import call
 from .functions import elementwise_binary, elementwise_unary, filled, reduce_async
+from .rows import matrix_of, vector_of
 from .streams import stream_of
 from .elements import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, element_type, scalar_of
 
-# What the C library computes of a whole array.
+# What the C library computes of a whole array, or of the rows or columns of a matrix.
 _WHOLE = {"sum", "min", "max", "argmax"}
 # From how many elements of one row on they are folded in two steps, the first of which has so many work-items.
 _LONG, _LANES = 4096, 256
@@ -24,6 +26,11 @@ def _fold_axis(name, x, axis, dtype, stream):
     """Folds one axis, which goes."""
     shape, count = x.shape[:axis] + x.shape[axis + 1:], x.shape[axis]
     inner = math.prod(x.shape[axis + 1:])
+    if name in _WHOLE and x.size and inner in (1, math.prod(shape)) and reduce_result(name, x.dtype) == dtype:
+        out = empty(shape, dtype, stream)
+        call("cls_reduce_rows_async" if inner == 1 else "cls_reduce_columns_async", op_number("reduce", name),
+             matrix_of(x, count if inner == 1 else inner), vector_of(out), stream.handle)
+        return out
     how = "float_sum" if name == "sum" and x.dtype.kind == "f" else name
     if x.ndim == 1 and count >= _LONG and not name.startswith("arg"):
         lanes = count // _LANES * _LANES

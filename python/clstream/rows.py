@@ -11,15 +11,15 @@ from .layout import axis_of
 from .streams import stream_of
 
 
-def _matrix(x):
-    """All but the last axis together are rows."""
-    columns = x.shape[-1]
-    matrix = capi.Matrix(x.buffer.handle, DTYPES[x.dtype], x.offset, math.prod(x.shape[:-1]), columns, columns, 0)
+def matrix_of(x, columns=None):
+    """All but the last axis together are rows, unless the columns are given of what has elements."""
+    columns, rows = (x.shape[-1], math.prod(x.shape[:-1])) if columns is None else (columns, x.size // columns)
+    matrix = capi.Matrix(x.buffer.handle, DTYPES[x.dtype], x.offset, rows, columns, columns, 0)
     matrix.owner = x.buffer
     return matrix
 
 
-def _vector(x):
+def vector_of(x):
     vector = capi.Vector(x.buffer.handle, DTYPES[x.dtype], x.offset, x.size, 1)
     vector.owner = x.buffer
     return vector
@@ -39,7 +39,7 @@ def _along(name, x, axis, stream):
     order = [i for i in range(x.ndim) if i != axis] + [axis]
     rows = x if axis == x.ndim - 1 else x.permute(order, stream)
     out = empty(rows.shape, x.dtype, stream)
-    call(f"cls_{name}_async", _matrix(rows), _matrix(out), stream.handle)
+    call(f"cls_{name}_async", matrix_of(rows), matrix_of(out), stream.handle)
     return out if rows is x else out.permute([order.index(i) for i in range(x.ndim)], stream)
 
 
@@ -59,7 +59,7 @@ def cross_entropy(scores, labels, /, *, stream=None):
     _check("cross_entropy", scores)
     stream = stream_of(stream, scores.context)
     labels, losses = _labels(scores, labels, stream)
-    call("cls_cross_entropy_async", _matrix(scores), _vector(labels), _vector(losses), stream.handle)
+    call("cls_cross_entropy_async", matrix_of(scores), vector_of(labels), vector_of(losses), stream.handle)
     return losses
 
 
@@ -69,7 +69,7 @@ def cross_entropy_gradient(scores, labels, /, *, factor=1.0, stream=None):
     stream = stream_of(stream, scores.context)
     labels, losses = _labels(scores, labels, stream)
     gradient = empty(scores.shape, scores.dtype, stream)
-    call("cls_cross_entropy_gradient_async", _matrix(scores), _vector(labels), _vector(losses), _matrix(gradient),
+    call("cls_cross_entropy_gradient_async", matrix_of(scores), vector_of(labels), vector_of(losses), matrix_of(gradient),
          float(factor), stream.handle)
     return losses, gradient
 
@@ -103,5 +103,5 @@ def _normalized(name, x, weights, epsilon, stream):
         if weight.shape != x.shape[-1:] or weight.dtype != x.dtype:
             raise ValueError(f"{name} of {x.dtype} {x.shape} with {weight.dtype} {weight.shape}")
     out = empty(x.shape, x.dtype, stream)
-    call(f"cls_{name}_async", _matrix(x), *map(_vector, weights), float(epsilon), _matrix(out), stream.handle)
+    call(f"cls_{name}_async", matrix_of(x), *map(vector_of, weights), float(epsilon), matrix_of(out), stream.handle)
     return out

@@ -38,12 +38,14 @@ programs() {
         if (!runs || field[4] == "FLOATS") shaped(family, name, a, b, out, 4, "ALIGNED")
         runs = !runs
     }
-    function reduce(name, result, t, out) {
+    function reduce(name, result, t, out, options) {
         out = result == "INDEX" || (result == "TOTAL" && !is_float[t]) ? "long" : opencl[t]
         if (result == "MEAN" && !is_float[t]) out = "double"
-        printf "reduce.cl -DOP_%s -DA=%s -DOUT=%s -DW=%d%s%s\n", name, opencl[t], out,
+        options = sprintf("reduce.cl -DOP_%s -DA=%s -DOUT=%s -DW=%d%s%s", name, opencl[t], out,
             result == "INDEX" ? 1 : 4, is_float[t] ? " -DFLOATS" : "",
-            opencl[t] out ~ /double/ ? " -DDOUBLES" : ""
+            opencl[t] out ~ /double/ ? " -DDOUBLES" : "")
+        print options
+        if (name != "dot") print options " -DLINES=2"
     }
     # Bare, and with all that may follow the sums.
     function product(file, input, output, width, more) {

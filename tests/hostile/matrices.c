@@ -6,6 +6,7 @@
  *   behind  the same of a second one
  *   lone    the call's only one, so that any count will do
  *   tall    its columns have nothing to do with other arguments
+ *   any_rows, any_columns  nor have its rows, or its columns, which may be none
  *   labels  any integers of 32 bits will do
  */
 #include <stdlib.h>
@@ -107,11 +108,15 @@ static void bad_matrix(const struct arg *arg, unsigned slot, struct bad_list *li
         add_bad(list, "an ld past the end", CLS_ERROR_OUT_OF_RANGE, value);
     }
     m->ld = SIDE;
-    m->rows = SIDE + 1;
-    add_bad(list, "another shape", CLS_ERROR_SIZE_MISMATCH, value);
-    m->rows = 0;
-    add_bad(list, "no rows", CLS_ERROR_SIZE_MISMATCH, value);
-    m->rows = SIDE;
+    if (!has_flag(arg, "any_rows")) {
+        m->rows = SIDE + 1;
+        add_bad(list, "another shape", CLS_ERROR_SIZE_MISMATCH, value);
+        m->rows = 0;
+        add_bad(list, "no rows", CLS_ERROR_SIZE_MISMATCH, value);
+        m->rows = SIDE;
+    }
+    if (has_flag(arg, "any_columns"))
+        return;
     m->columns = has_flag(arg, "tall") ? 0 : SIDE - 1;
     add_bad(list, "another shape",
             has_flag(arg, "tall") ? CLS_ERROR_INVALID_VALUE : CLS_ERROR_SIZE_MISMATCH, value);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* Reductions of the rows or of the columns of a matrix (clstream/rows.h), by the kernels for lines of cl/reduce.cl. */
+#include <clstream/rows.h>
+
+#include "base/error.h"
+#include "base/types.h"
+#include "driver/caps.h"
+#include "memory/buffer.h"
+#include "ops/blas.h"
+#include "ops/map.h"
+#include "ops/reduction_cut.h"
+
+enum {
+    MAX_STEPS = 65535,         /* of one work-item: a driver stops counting there */
+    CPU_ITEMS_PER_UNIT = 8,    /* so that no core waits long for another */
+    GPU_ITEMS_PER_UNIT = 2048, /* as many as a unit has under way at once */
+    LEAST_STEPS = 16,          /* of a part of a line */
+    ITEM_ELEMENTS = 32768,     /* of a CPU's work-item, if there are so many lines */
+    SHORT = 64                 /* elements of a line that an item takes with others at once */
+};
+
+/* A call. Its views are the matrix and the results. */
+struct lines {
+    const struct op_row *row;
+    bool by_column;
+    size_t count, length; /* lines, and elements of each */
+    size_t pitch, step;   /* elements from row to row of the matrix, and from result to result */
+    struct byte_span spans[2];
+    struct op_call op;
+};
+
+/* Who takes what: see cl/reduce.cl. */
+struct lines_cut {
+    size_t items, local; /* of the launch */
+    uint32_t parts, steps, team, each;
+};
+
+/* --- checks --- */
+
+static cls_status lines_check_overlap(const struct lines *lines) {
+    struct byte_span in = lines->spans[0], out = lines->spans[1];
+    const struct op_view *views = lines->op.views;
+    if (!views[0].count || !views[1].count ||
+        !buffer_is_same_memory(views[0].buffer, views[1].buffer))
+        return CLS_SUCCESS;
+    in.start += views[0].buffer->origin;
+    out.start += views[1].buffer->origin;
+    if (!byte_spans_overlap(&in, &out))
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OVERLAP, "%s: the results overlap the matrix", lines->row->name);
+}
+
+static cls_status lines_check(const struct lines *lines) {
+    const struct op_row *row = lines->row;
+    const struct op_call *call = &lines->op;
+    const cls_dtype in = call->views[0].dtype, result = op_result_dtype(row, in);
+    if (!lines->length && (row->result == RESULT_SAME || row->result == RESULT_INDEX))
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s of no elements", row->name);
+    cls_status status = op_check_dtype(call, in);
+    if (!status)
+        status = op_check_dtype(call, result);
+    if (!status)
+        status = map_check_typed(row, "out", call->views[1].dtype, result);
+    if (!status)
+        status = map_check_rounding(row, in, call->context);
+    return status ? status : lines_check_overlap(lines);
+}
+
+/* --- the launches --- */
+
+static size_t over(size_t a, size_t b) { return a / b + (a % b != 0); }
+
+static size_t between(size_t value, size_t low, size_t high) {
+    value = value < high ? value : high;
+    return value > low ? value : low;
+}
+
+/* Cuts `steps` of all items that work on a line, so that about `wanted` times as many are under way. */
+static void cut_steps(size_t steps, size_t wanted, struct lines_cut *cut) {
+    size_t parts = between(wanted, 1, over(steps, LEAST_STEPS));
+    const size_t each = between(over(steps, parts ? parts : 1), 1, MAX_STEPS);
+    cut->steps = (uint32_t)each;
+    parts = over(steps, each);
+    cut->parts = (uint32_t)(parts ? parts : 1);
+}
+
+static size_t wanted_items(const struct op_call *call, bool runs) {
+    const size_t units = call->device->info.compute_units ? call->device->info.compute_units : 1;
+    return units * (runs ? CPU_ITEMS_PER_UNIT : GPU_ITEMS_PER_UNIT);
+}
+
+/* Lines, or blocks of lines, of `elements` each: more than one of a CPU's item, if there are so many. */
+static uint32_t lines_of_item(size_t local, size_t elements, size_t most) {
+    return local > 1 ? 1 : (uint32_t)between(ITEM_ELEMENTS / (elements + 1), 1, most);
+}
+
+static struct lines_cut cut_rows(const struct lines *lines, const struct spec *spec, size_t local) {
+    struct lines_cut cut = {.local = local, .team = 1, .each = 1};
+    const size_t vectors = over(lines->length, spec->vector);
+    const size_t wanted = wanted_items(&lines->op, spec->local == 1);
+    while (cut.team < cut.local && cut.team < vectors)
+        cut.team *= 2;
+    cut_steps(over(vectors, cut.team), wanted / (lines->count * cut.team), &cut);
+    cut.each = lines_of_item(local, lines->length, lines->count / wanted);
+    const size_t at_once = cut.local / cut.team * cut.each;
+    cut.items = over(lines->count, at_once) * cut.parts * cut.local;
+    return cut;
+}
+
+static struct lines_cut cut_across(const struct lines *lines, const struct spec *spec,
+                                   size_t local) {
+    struct lines_cut cut = {.local = local, .team = 1, .each = 1};
+    const size_t block = (size_t)spec->vector * spec->batch;
+    const size_t blocks = over(lines->count, block);
+    const size_t wanted = wanted_items(&lines->op, spec->local == 1);
+    cut_steps(lines->length, wanted / blocks, &cut);
+    cut.each = lines_of_item(local, lines->length * block, blocks / wanted);
+    cut.items = over(over(blocks, cut.each) * cut.parts, cut.local) * cut.local;
+    return cut;
+}
+
+static cls_status lines_kernel(struct lines *lines, enum reduction_stage stage,
+                               const struct spec **spec, struct kernel **kernel) {
+    const struct op_view *in = &lines->op.views[0];
+    const size_t size = cls_dtype_size(in->dtype);
+    const size_t alignment = spec_alignment(spec_aligned_vector(size, size), size);
+    const bool aligned = in->address % alignment == 0 && lines->pitch * size % alignment == 0;
+    cls_status status =
+        spec_of_reduction(lines->row, in->dtype, map_shape_of(&lines->op, aligned), stage, spec);
+    return status ? status : op_kernel(&lines->op, &(*spec)->kernel, kernel);
+}
+
+/* Work-items of a group: a power of two. */
+static size_t local_of(const struct lines *lines, const struct spec *spec, struct kernel *kernel) {
+    const bool alone = !caps_trusts(lines->op.caps, TRUST_LOCAL_ARGUMENTS);
+    const size_t limit = op_max_group(&lines->op, kernel);
+    size_t local = 1;
+    while (!alone && local * 2 <= spec->local && local * 2 <= limit)
+        local *= 2;
+    return local;
+}
+
+static bool goes_across(const struct lines *lines) {
+    return lines->by_column || lines->length <= SHORT;
+}
+
+static struct op_arg lines_pair(uint64_t a, uint64_t b) {
+    const uint64_t numbers[] = {a, b};
+    return op_arg_value(numbers, sizeof numbers);
+}
+
+static struct op_arg cut_arg(const struct lines_cut *cut) {
+    const uint32_t numbers[] = {cut->parts, cut->steps, cut->team, cut->each};
+    return op_arg_value(numbers, sizeof numbers);
+}
+
+static struct op_arg lines_arg(const struct lines *lines, unsigned view) {
+    return op_arg_span(lines->op.views[view].buffer, view == 1, &lines->spans[view]);
+}
+
+/* Merges the parts of each line. */
+static cls_status lines_finish(struct lines *lines, const struct lines_cut *cut,
+                               struct buffer *partials) {
+    const struct spec *spec;
+    struct kernel *kernel;
+    cls_status status = lines_kernel(lines, STAGE_LINES_FINISH, &spec, &kernel);
+    if (status)
+        return status;
+    const struct op_arg args[] = {op_arg_in(partials), lines_arg(lines, 1),
+                                  lines_pair(lines->op.views[1].offset, lines->step),
+                                  lines_pair(lines->count, lines->length), cut_arg(cut)};
+    const size_t local = local_of(lines, spec, kernel);
+    return op_launch(&lines->op, kernel, args, sizeof args / sizeof *args,
+                     over(lines->count, local) * local, local);
+}
+
+static cls_status lines_reduce(struct lines *lines) {
+    const struct op_view *views = lines->op.views;
+    const struct spec *spec;
+    struct kernel *kernel;
+    struct buffer *partials = NULL;
+    const bool across = goes_across(lines);
+    cls_status status = lines_kernel(lines, across ? STAGE_ACROSS : STAGE_ROWS, &spec, &kernel);
+    if (status)
+        return status;
+    const size_t local = local_of(lines, spec, kernel);
+    const struct lines_cut cut =
+        across ? cut_across(lines, spec, local) : cut_rows(lines, spec, local);
+    if (cut.parts > 1)
+        status =
+            op_scratch(&lines->op, cut.parts * lines->count * REDUCTION_PARTIAL_BYTES, &partials);
+    if (status)
+        return status;
+    struct op_arg args[OP_MAX_ARGS];
+    unsigned n = 0;
+    args[n++] = lines_arg(lines, 0);
+    args[n++] = lines_pair(views[0].offset, across && !lines->by_column ? 1 : lines->pitch);
+    if (across)
+        args[n++] = op_arg_u64(lines->by_column ? 1 : lines->pitch);
+    args[n++] = lines_arg(lines, 1);
+    args[n++] = lines_pair(views[1].offset, lines->step);
+    args[n++] = partials ? op_arg_out(partials) : lines_arg(lines, 1);
+    if (!across)
+        args[n++] = op_arg_local(cut.local * REDUCTION_PARTIAL_BYTES);
+    args[n++] = lines_pair(lines->count, lines->length);
+    args[n++] = cut_arg(&cut);
+    status = op_launch(&lines->op, kernel, args, n, cut.items, cut.local);
+    return status || !partials ? status : lines_finish(lines, &cut, partials);
+}
+
+/* --- calls --- */
+
+static cls_status reduce_lines(cls_reduce_op op, const cls_matrix *in, const cls_vector *out,
+                               bool by_column, cls_stream stream, bool blocking) {
+    struct lines lines = {.row = op_row_of(OP_REDUCE, (int)op),
+                          .by_column = by_column,
+                          .count = by_column ? in->columns : in->rows,
+                          .length = by_column ? in->rows : in->columns,
+                          .pitch = in->ld,
+                          .step = out->step};
+    struct blas_view views[2];
+    if (!lines.row)
+        return error_set(CLS_ERROR_INVALID_VALUE, "reduction: no such operation");
+    if (out->count != lines.count)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: %zu results for %zu %s", lines.row->name,
+                         out->count, lines.count, by_column ? "columns" : "rows");
+    cls_status status = blas_matrix_view(lines.row->name, in, 1, &views[0]);
+    if (!status)
+        status = blas_vector_view(lines.row->name, out, &views[1]);
+    if (status)
+        return status;
+    const cls_array *arrays[] = {&views[0].array, &views[1].array};
+    status = op_begin(&lines.op, stream, arrays, 2, blocking);
+    if (status)
+        return status;
+    lines.spans[0] = views[0].span;
+    lines.spans[1] = views[1].span;
+    status = lines_check(&lines);
+    if (!status)
+        status = lines.count ? lines_reduce(&lines) : op_check_stream(&lines.op);
+    return op_end(&lines.op, status, blocking);
+}
+
+cls_status cls_reduce_rows(cls_reduce_op op, cls_matrix in, cls_vector out, cls_stream stream) {
+    return reduce_lines(op, &in, &out, false, stream, true);
+}
+
+cls_status cls_reduce_rows_async(cls_reduce_op op, cls_matrix in, cls_vector out,
+                                 cls_stream stream) {
+    return reduce_lines(op, &in, &out, false, stream, false);
+}
+
+cls_status cls_reduce_columns(cls_reduce_op op, cls_matrix in, cls_vector out, cls_stream stream) {
+    return reduce_lines(op, &in, &out, true, stream, true);
+}
+
+cls_status cls_reduce_columns_async(cls_reduce_op op, cls_matrix in, cls_vector out,
+                                    cls_stream stream) {
+    return reduce_lines(op, &in, &out, true, stream, false);
+}
