@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file rows.h
- * Operations along the rows of a matrix: reductions, also along columns, softmax, log-softmax and their gradients, cross entropy with
- * integer labels, alone or with its gradient in the same kernel, and normalization of rows by their mean and
- * variance (layer_norm) or their mean square (rms_norm).
+ * Operations along the rows of a matrix: reductions, also along columns, softmax, log-softmax and their
+ * gradients, cross entropy with integer labels, alone or with its gradient in the same kernel, and
+ * normalization of rows by their mean and variance (layer_norm) or their mean square (rms_norm).
  *
  * Matrices are the views of blas.h: row-major, rows `ld` elements apart, `stride` ignored. Except in
- * reductions their elements are f32, f64, f16 or bf16; those of 16 bits are read to f32, calculated in f32 and rounded once, where
- * they are written. Labels are a vector of i32 or u32, losses a vector of f32, or of f64 for scores of
- * f64, with an element for each row. What lies between the elements of a view is left alone.
+ * reductions their elements are f32, f64, f16 or bf16; those of 16 bits are read to f32, calculated in f32
+ * and rounded once, where they are written. Labels are a vector of i32 or u32, losses a vector of f32, or of
+ * f64 for scores of f64, with an element for each row. What lies between the elements of a view is left
+ * alone.
  *
- * Each call but a reduction is one launch. A row is read from memory once where it fits into what a work-group keeps in
- * registers or, on CPUs, into a core's cache; a longer one is read two or three times. GPUs with groups of
- * 1,024 work-items keep 32,768 elements of f32; half as many with two inputs, of f64, and where rows do not
- * start at multiples of 16 bytes. A call without rows or columns submits nothing, and still returns the
- * stream's error.
+ * Each call but a reduction is one launch. A row is read from memory once where it fits into what a
+ * work-group keeps in registers or, on CPUs, into a core's cache; a longer one is read two or three times.
+ * GPUs with groups of 1,024 work-items keep 32,768 elements of f32; half as many with two inputs, of f64,
+ * and where rows do not start at multiples of 16 bytes. A call without rows or columns submits nothing, and
+ * still returns the stream's error; sums and means of lines without elements are written, as 0 and NaN.
  *
  * In place: an output may be the same view as a matrix of the inputs, with the same buffer, offset and
  * `ld`. It must have no other element in common with an input, nor with another output.

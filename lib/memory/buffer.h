@@ -5,6 +5,7 @@
 
 #include <clstream/buffer.h>
 
+#include "base/byte_span.h"
 #include "base/handle.h"
 #include "base/rare.h"
 #include "driver/device.h"
@@ -70,6 +71,16 @@ static inline cls_status buffer_check(const struct buffer *buffer) {
 /* Whether two buffers, of any contexts, are of one memory, in which each begins at its `origin`. */
 static inline bool buffer_is_same_memory(const struct buffer *a, const struct buffer *b) {
     return a->share ? a->share == b->share : a->memory == b->memory;
+}
+
+/* Whether bytes of one buffer are bytes of another. Either span may be empty. */
+static inline bool buffer_spans_overlap(const struct buffer *a, struct byte_span of_a,
+                                        const struct buffer *b, struct byte_span of_b) {
+    if (!byte_span_bytes(&of_a) || !byte_span_bytes(&of_b) || !buffer_is_same_memory(a, b))
+        return false;
+    of_a.start += a->origin;
+    of_b.start += b->origin;
+    return byte_spans_overlap(&of_a, &of_b);
 }
 
 static inline void buffer_put(struct buffer *buffer) { object_release(&buffer->object); }

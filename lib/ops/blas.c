@@ -106,12 +106,7 @@ struct blas_view blas_array_view(const cls_array *array) {
 static cls_status check_overlap(const struct blas_work *work, const struct blas_view *views,
                                 unsigned input) {
     const struct op_view *x = &work->op.views[input], *y = &work->op.views[work->out];
-    struct byte_span x_span = views[input].span, y_span = views[work->out].span;
-    if (!buffer_is_same_memory(x->buffer, y->buffer) || !x->count || !y->count)
-        return CLS_SUCCESS;
-    x_span.start += x->buffer->origin;
-    y_span.start += y->buffer->origin;
-    if (!byte_spans_overlap(&x_span, &y_span))
+    if (!buffer_spans_overlap(x->buffer, views[input].span, y->buffer, views[work->out].span))
         return CLS_SUCCESS;
     return op_check_overlap(&work->op, input, work->out, false);
 }

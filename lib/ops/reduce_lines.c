@@ -11,12 +11,10 @@
 #include "ops/reduction_cut.h"
 
 enum {
-    MAX_STEPS = 65535,         /* of one work-item: a driver stops counting there */
-    CPU_ITEMS_PER_UNIT = 8,    /* so that no core waits long for another */
-    GPU_ITEMS_PER_UNIT = 2048, /* as many as a unit has under way at once */
-    LEAST_STEPS = 16,          /* of a part of a line */
-    ITEM_ELEMENTS = 32768,     /* of a CPU's work-item, if there are so many lines */
-    SHORT = 64                 /* elements of a line that an item takes with others at once */
+    CPU_ITEMS_PER_UNIT = 8, /* so that no core waits long for another */
+    LEAST_STEPS = 16,       /* of a part of a line */
+    ITEM_ELEMENTS = 32768,  /* of a CPU's work-item, if there are so many lines */
+    SHORT = 64              /* elements of a line that an item takes with others at once */
 };
 
 /* A call. Its views are the matrix and the results. */
@@ -29,7 +27,7 @@ struct lines {
     struct op_call op;
 };
 
-/* Who takes what: see cl/reduce.cl. */
+/* How the work is divided: see cl/reduce.cl. */
 struct lines_cut {
     size_t items, local; /* of the launch */
     uint32_t parts, steps, team, each;
@@ -38,14 +36,8 @@ struct lines_cut {
 /* --- checks --- */
 
 static cls_status lines_check_overlap(const struct lines *lines) {
-    struct byte_span in = lines->spans[0], out = lines->spans[1];
     const struct op_view *views = lines->op.views;
-    if (!views[0].count || !views[1].count ||
-        !buffer_is_same_memory(views[0].buffer, views[1].buffer))
-        return CLS_SUCCESS;
-    in.start += views[0].buffer->origin;
-    out.start += views[1].buffer->origin;
-    if (!byte_spans_overlap(&in, &out))
+    if (!buffer_spans_overlap(views[0].buffer, lines->spans[0], views[1].buffer, lines->spans[1]))
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_OVERLAP, "%s: the results overlap the matrix", lines->row->name);
 }
@@ -68,42 +60,34 @@ static cls_status lines_check(const struct lines *lines) {
 
 /* --- the launches --- */
 
-static size_t over(size_t a, size_t b) { return a / b + (a % b != 0); }
-
-static size_t between(size_t value, size_t low, size_t high) {
-    value = value < high ? value : high;
-    return value > low ? value : low;
-}
-
 /* Cuts `steps` of all items that work on a line, so that about `wanted` times as many are under way. */
 static void cut_steps(size_t steps, size_t wanted, struct lines_cut *cut) {
-    size_t parts = between(wanted, 1, over(steps, LEAST_STEPS));
-    const size_t each = between(over(steps, parts ? parts : 1), 1, MAX_STEPS);
-    cut->steps = (uint32_t)each;
-    parts = over(steps, each);
-    cut->parts = (uint32_t)(parts ? parts : 1);
+    const size_t most = divide_up(steps, LEAST_STEPS);
+    const size_t parts = most ? clamp(wanted, 1, most) : 1;
+    cut->steps = (uint32_t)clamp(divide_up(steps, parts), 1, REDUCTION_MAX_STEPS);
+    cut->parts = steps ? (uint32_t)divide_up(steps, cut->steps) : 1;
 }
 
 static size_t wanted_items(const struct op_call *call, bool runs) {
     const size_t units = call->device->info.compute_units ? call->device->info.compute_units : 1;
-    return units * (runs ? CPU_ITEMS_PER_UNIT : GPU_ITEMS_PER_UNIT);
+    return units * (runs ? CPU_ITEMS_PER_UNIT : REDUCTION_ITEMS_PER_UNIT);
 }
 
 /* Lines, or blocks of lines, of `elements` each: more than one of a CPU's item, if there are so many. */
 static uint32_t lines_of_item(size_t local, size_t elements, size_t most) {
-    return local > 1 ? 1 : (uint32_t)between(ITEM_ELEMENTS / (elements + 1), 1, most);
+    return local > 1 || !most ? 1 : (uint32_t)clamp(ITEM_ELEMENTS / (elements + 1), 1, most);
 }
 
 static struct lines_cut cut_rows(const struct lines *lines, const struct spec *spec, size_t local) {
     struct lines_cut cut = {.local = local, .team = 1, .each = 1};
-    const size_t vectors = over(lines->length, spec->vector);
+    const size_t vectors = divide_up(lines->length, spec->vector);
     const size_t wanted = wanted_items(&lines->op, spec->local == 1);
     while (cut.team < cut.local && cut.team < vectors)
         cut.team *= 2;
-    cut_steps(over(vectors, cut.team), wanted / (lines->count * cut.team), &cut);
+    cut_steps(divide_up(vectors, cut.team), wanted / (lines->count * cut.team), &cut);
     cut.each = lines_of_item(local, lines->length, lines->count / wanted);
     const size_t at_once = cut.local / cut.team * cut.each;
-    cut.items = over(lines->count, at_once) * cut.parts * cut.local;
+    cut.items = divide_up(lines->count, at_once) * cut.parts * cut.local;
     return cut;
 }
 
@@ -111,11 +95,11 @@ static struct lines_cut cut_across(const struct lines *lines, const struct spec 
                                    size_t local) {
     struct lines_cut cut = {.local = local, .team = 1, .each = 1};
     const size_t block = (size_t)spec->vector * spec->batch;
-    const size_t blocks = over(lines->count, block);
+    const size_t blocks = divide_up(lines->count, block);
     const size_t wanted = wanted_items(&lines->op, spec->local == 1);
     cut_steps(lines->length, wanted / blocks, &cut);
     cut.each = lines_of_item(local, lines->length * block, blocks / wanted);
-    cut.items = over(over(blocks, cut.each) * cut.parts, cut.local) * cut.local;
+    cut.items = divide_up(divide_up(blocks, cut.each) * cut.parts, cut.local) * cut.local;
     return cut;
 }
 
@@ -132,12 +116,8 @@ static cls_status lines_kernel(struct lines *lines, enum reduction_stage stage,
 
 /* Work-items of a group: a power of two. */
 static size_t local_of(const struct lines *lines, const struct spec *spec, struct kernel *kernel) {
-    const bool alone = !caps_trusts(lines->op.caps, TRUST_LOCAL_ARGUMENTS);
-    const size_t limit = op_max_group(&lines->op, kernel);
-    size_t local = 1;
-    while (!alone && local * 2 <= spec->local && local * 2 <= limit)
-        local *= 2;
-    return local;
+    const size_t limit = lesser(op_max_group(&lines->op, kernel), spec->local);
+    return caps_trusts(lines->op.caps, TRUST_LOCAL_ARGUMENTS) ? power_of_two_below(limit) : 1;
 }
 
 static bool goes_across(const struct lines *lines) {
@@ -171,7 +151,7 @@ static cls_status lines_finish(struct lines *lines, const struct lines_cut *cut,
                                   lines_pair(lines->count, lines->length), cut_arg(cut)};
     const size_t local = local_of(lines, spec, kernel);
     return op_launch(&lines->op, kernel, args, sizeof args / sizeof *args,
-                     over(lines->count, local) * local, local);
+                     divide_up(lines->count, local) * local, local);
 }
 
 static cls_status lines_reduce(struct lines *lines) {

@@ -2,27 +2,17 @@
 #include "ops/reduction_cut.h"
 
 enum {
-    MAX_STEPS = 65535, /* of one work-item: a driver stops counting there */
     CPU_GROUPS = 1024, /* a group is one work-item there */
     CPU_MIN_STEPS = 1024,
     GPU_GROUPS_PER_UNIT = 16,
-    GPU_ITEMS_PER_UNIT = 2048, /* as many as a unit has under way at once */
     GPU_MIN_STEPS = 4
 };
 
-static size_t power_of_two_below(size_t limit) {
+size_t power_of_two_below(size_t limit) {
     size_t power = 1;
     while (power * 2 <= limit)
         power *= 2;
     return power;
-}
-
-static size_t divide_up(size_t a, size_t b) { return a / b + (a % b != 0); }
-
-static size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
-
-static size_t clamp(size_t value, size_t low, size_t high) {
-    return value < low ? low : lesser(value, high);
 }
 
 /* How many groups a device is to have. */
@@ -31,7 +21,8 @@ static size_t wanted_groups(const struct device *device, const struct reduction_
     const size_t units = device->info.compute_units ? device->info.compute_units : 1;
     if (size->local == 1)
         return CPU_GROUPS;
-    return units * (size->in_turn ? divide_up(GPU_ITEMS_PER_UNIT, local) : GPU_GROUPS_PER_UNIT);
+    return units *
+           (size->in_turn ? divide_up(REDUCTION_ITEMS_PER_UNIT, local) : GPU_GROUPS_PER_UNIT);
 }
 
 struct reduction_cut reduction_cut_of(const struct device *device,
@@ -42,7 +33,7 @@ struct reduction_cut reduction_cut_of(const struct device *device,
     const size_t rows = divide_up(size->count, cut.local * size->vector);
     const size_t target = wanted_groups(device, size, cut.local);
     const size_t least = size->local == 1 ? CPU_MIN_STEPS : GPU_MIN_STEPS;
-    const size_t steps = clamp(divide_up(rows, target), least, MAX_STEPS);
+    const size_t steps = clamp(divide_up(rows, target), least, REDUCTION_MAX_STEPS);
     cut.groups = rows ? divide_up(rows, steps) : 1;
     if (size->in_turn && steps > least && cut.groups < target)
         cut.groups = target; /* so none has a step more than another */

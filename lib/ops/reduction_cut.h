@@ -7,7 +7,18 @@
 
 #include "driver/device.h"
 
-enum { REDUCTION_PARTIAL_BYTES = 16 /* no op's struct partial is larger */ };
+enum {
+    REDUCTION_PARTIAL_BYTES = 16,   /* no op's struct partial is larger */
+    REDUCTION_MAX_STEPS = 65535,    /* of one work-item: a driver stops counting there */
+    REDUCTION_ITEMS_PER_UNIT = 2048 /* of a GPU: as many as a unit has under way at once */
+};
+
+static inline size_t divide_up(size_t a, size_t b) { return a / b + (a % b != 0); }
+static inline size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
+static inline size_t clamp(size_t value, size_t low, size_t high) {
+    return value < low ? low : lesser(value, high);
+}
+size_t power_of_two_below(size_t limit);
 
 /* What is reduced, by which kernels. */
 struct reduction_size {
