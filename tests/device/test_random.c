@@ -11,7 +11,7 @@
 enum kind { INTEGERS, UNIFORM, NORMAL, BERNOULLI };
 
 struct draw {
-    char name[40];
+    const char *name;
     enum kind kind;
     cls_dtype type;
     double a, b; /* range, moments, or a probability */
@@ -616,9 +616,9 @@ static unsigned n_tests;
 
 static void add(CMUnitTestFunction test, const char *what, struct draw *draw) {
     static char names[3 * DRAWS + 2 + FLOATS][80];
-    snprintf(names[n_tests], sizeof *names, "%s_%s %s", draw->name, cls_dtype_name(draw->type),
-             what);
-    tests[n_tests] = (struct CMUnitTest){names[n_tests], test, NULL, NULL, draw};
+    char *name = names[n_tests];
+    snprintf(name, sizeof *names, "%s_%s %s", draw->name, cls_dtype_name(draw->type), what);
+    tests[n_tests] = (struct CMUnitTest){name, test, NULL, NULL, draw};
     n_tests++;
 }
 
