@@ -15,7 +15,7 @@
 static const double CPU_BAR = 0.90, GPU_BAR = 0.95, LONGEST_RUN = 0.1;
 static const double CPU_ROWS_BAR = 0.80, GPU_ROWS_BAR = 0.85;
 
-enum { INPUTS = 3, PATTERN_BYTES = 1 << 20, DTYPES = 6 };
+enum { INPUTS = 3, PATTERN_BYTES = 1 << 20, DTYPES = 6, ROW_BYTES = 1024, MIXED_ROWS = 4096 };
 
 static const cls_dtype dtypes[DTYPES] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
 
@@ -24,7 +24,7 @@ struct field {
     const struct rig *rig;
     size_t bytes;   /* of a buffer */
     unsigned batch; /* operations, or copies, of one measurement */
-    cls_buffer in[INPUTS], out;
+    cls_buffer in[INPUTS], out, order;
     cls_dtype filled; /* what the inputs hold, */
     bool positive;    /* and whether above 0 only */
     cls_stream stream;
@@ -39,7 +39,10 @@ enum family {
     FAMILY_PARAM,
     FAMILY_SOFTMAX, /* along rows, from here on */
     FAMILY_NORM,
-    FAMILY_ROW_SUMS,
+    FAMILY_SELECT,
+    FAMILY_SCATTER,
+    FAMILY_SCATTER_ADD, /* reads the output, too */
+    FAMILY_ROW_SUMS,    /* write next to nothing, from here on */
     FAMILY_COLUMN_SUMS
 };
 
@@ -58,6 +61,8 @@ static size_t job_bytes(const struct job *job) {
     const size_t from = cls_dtype_size(job->from), to = cls_dtype_size(job->to);
     if (job->family >= FAMILY_ROW_SUMS)
         return job->count * from;
+    if (job->family == FAMILY_SCATTER_ADD)
+        return job->count * (from + 2 * to);
     return job->count * (job->family == FAMILY_WHERE ? from + 3 * to : from + to);
 }
 
@@ -121,11 +126,19 @@ static cls_status submit_rows(const struct job *job) {
     const cls_matrix out = cls_matrix_of(field->out, job->to, rows, job->columns);
     const cls_vector gain = cls_vector_of(field->in[1], job->from, job->columns);
     const cls_vector shift = cls_vector_of(field->in[2], job->from, job->columns);
+    const cls_vector order = cls_vector_of(field->order, CLS_U32, rows);
+    const cls_array none = {0};
     const bool by_column = job->family == FAMILY_COLUMN_SUMS;
     const cls_vector sums = cls_vector_of(field->out, job->to, by_column ? job->columns : rows);
     if (job->family >= FAMILY_ROW_SUMS)
         return by_column ? cls_reduce_columns_async(CLS_REDUCE_SUM, in, sums, field->stream)
                          : cls_reduce_rows_async(CLS_REDUCE_SUM, in, sums, field->stream);
+    if (job->family == FAMILY_SELECT)
+        return cls_select_rows_async(in, order, out, none, field->stream);
+    if (job->family == FAMILY_SCATTER)
+        return cls_scatter_rows_async(in, order, out, none, field->stream);
+    if (job->family == FAMILY_SCATTER_ADD)
+        return cls_scatter_add_rows_async(in, order, out, none, field->stream);
     return job->family == FAMILY_NORM
                ? cls_layer_norm_async(in, gain, shift, 1e-5, out, field->stream)
                : cls_softmax_async(in, out, field->stream);
@@ -295,16 +308,43 @@ static void unaries(struct field *field, cls_dtype dtype) {
 }
 
 static void along_rows(struct field *field, enum family family, cls_dtype dtype) {
-    static const char *const names[] = {"softmax", "layer_norm", "sums of rows", "sums of columns"};
+    static const char *const names[] = {[FAMILY_SOFTMAX] = "softmax",
+                                        [FAMILY_NORM] = "layer_norm",
+                                        [FAMILY_ROW_SUMS] = "sums of rows",
+                                        [FAMILY_COLUMN_SUMS] = "sums of columns"};
     static const size_t columns[] = {16, 1024, 32768};
     char name[64];
     for (int i = 0; i < 3; i++) {
         const struct job job = {
             .family = family, .from = dtype, .to = dtype, .columns = columns[i]};
-        snprintf(name, sizeof name, "%s %s, rows of %zu", names[family - FAMILY_SOFTMAX],
-                 cls_dtype_name(dtype), columns[i]);
+        snprintf(name, sizeof name, "%s %s, rows of %zu", names[family], cls_dtype_name(dtype),
+                 columns[i]);
         row(field, name, job);
     }
+}
+
+/* Rows of 1 KiB in an order without a pattern; each is named once. */
+static void by_index(struct field *field, cls_dtype dtype) {
+    static const char *const names[] = {"select", "scatter", "scatter_add"};
+    char name[64];
+    for (int i = 0; i < 3; i++) {
+        const struct job job = {.family = (enum family)(FAMILY_SELECT + i),
+                                .from = dtype,
+                                .to = dtype,
+                                .columns = ROW_BYTES / cls_dtype_size(dtype)};
+        snprintf(name, sizeof name, "%s %s, rows of 1 KiB", names[i], cls_dtype_name(dtype));
+        row(field, name, job);
+    }
+}
+
+static void fill_order(struct field *field) {
+    const size_t rows = field->bytes / ROW_BYTES;
+    uint32_t *order = allocate(rows * sizeof *order);
+    for (size_t i = 0; i < rows; i++)
+        order[i] = (uint32_t)(i / MIXED_ROWS * MIXED_ROWS + i * 1597 % MIXED_ROWS);
+    CLS(cls_buffer_create(field->rig->context, rows * sizeof *order, &field->order));
+    CLS(cls_copy_h2d(field->order, 0, order, rows * sizeof *order, field->stream));
+    free(order);
 }
 
 static void set_up(struct field *field, const struct rig *rig) {
@@ -316,6 +356,7 @@ static void set_up(struct field *field, const struct rig *rig) {
     CLS(cls_buffer_create(rig->context, field->bytes, &field->out));
     field->stream = rig_stream(rig, CLS_ORDER_AUTO);
     field->queue = rig_queue(rig, false);
+    fill_order(field);
     field->copy_from = rig_memory(rig, 2 * field->bytes);
     field->copy_to = rig_memory(rig, 2 * field->bytes);
     const cl_uint pattern = 0x3fc00000; /* touches the pages */
@@ -340,10 +381,15 @@ int main(int argc, char **argv) {
         if (dtypes[i] != CLS_F64 || rig.info.has_fp64)
             unaries(&field, dtypes[i]);
     bench_section("(c) along rows");
-    for (int family = FAMILY_SOFTMAX; family <= FAMILY_COLUMN_SUMS; family++) {
-        along_rows(&field, (enum family)family, CLS_F32);
-        along_rows(&field, (enum family)family, CLS_F16);
+    static const enum family families[] = {FAMILY_SOFTMAX, FAMILY_NORM, FAMILY_ROW_SUMS,
+                                           FAMILY_COLUMN_SUMS};
+    for (int i = 0; i < 4; i++) {
+        along_rows(&field, families[i], CLS_F32);
+        along_rows(&field, families[i], CLS_F16);
     }
+    bench_section("(c) by indices");
+    by_index(&field, CLS_F32);
+    by_index(&field, CLS_F16);
     rig_close(&rig);
     return bench_end();
 }

@@ -373,3 +373,53 @@ cls_status spec_of_draw(enum draw draw, cls_dtype dtype, enum shape shape,
     *out_spec = known;
     return CLS_SUCCESS;
 }
+
+/* --- rows and elements by their numbers --- */
+
+enum { ENTRIES_AT_ONCE = 4 };
+
+static const struct {
+    const char *macro, *entry, *name;
+} index_ops[INDEX_OPS] = {[INDEX_SELECT] = {"SELECT", "move", "select"},
+                          [INDEX_SCATTER] = {"SCATTER", "move", "scatter"},
+                          [INDEX_ADD] = {"ADD", "add", "scatter_add"}};
+
+static const char *index_element_name(const struct index_kind *kind, const struct type_row *type) {
+    return kind->op == INDEX_ADD && type->is_float ? type->opencl : type->bits;
+}
+
+static struct spec *indices_spec_new(const struct index_kind *kind, enum shape shape) {
+    const struct type_row *type = type_row(kind->dtype), *index = type_row(kind->index);
+    struct spec *spec = spec_new("indices.cl", index_ops[kind->op].entry);
+    if (!spec)
+        return NULL;
+    spec->vector = !kind->of_rows || shape == SHAPE_ANYWHERE ? 1
+                   : shape == SHAPE_RUNS                     ? RUN_VECTOR
+                                                             : (unsigned)(16 / type->size);
+    spec->batch = shape == SHAPE_RUNS || kind->op == INDEX_ADD ? 1 : ENTRIES_AT_ONCE;
+    spec->local = shape == SHAPE_RUNS ? 1 : 256;
+    snprintf(spec->label, sizeof spec->label, "%s%s_%s", index_ops[kind->op].name,
+             kind->of_rows ? "_rows" : "", type->name);
+    snprintf(spec->options, sizeof spec->options,
+             "-w -D%s -DINDEX=%s -DTYPE=%s -DW=%u -DEACH=%u -D%s%s%s", index_ops[kind->op].macro,
+             index->opencl, index_element_name(kind, type), spec->vector, spec->batch,
+             shape_macros[shape], kind->of_rows ? " -DROWS" : "",
+             kind->op == INDEX_ADD && kind->dtype == CLS_F64 ? " -DDOUBLES" : "");
+    return spec;
+}
+
+cls_status spec_of_indices(const struct index_kind *kind, enum shape shape,
+                           const struct spec **found) {
+    static slot slots[INDEX_OPS][2][TYPES][TYPES][SHAPES];
+    slot *at = &slots[kind->op][kind->of_rows][type_row(kind->dtype)->index]
+                     [type_row(kind->index)->index][shape];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = indices_spec_new(kind, shape);
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        known = publish(at, spec);
+    }
+    *found = known;
+    return CLS_SUCCESS;
+}

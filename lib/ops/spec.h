@@ -140,6 +140,19 @@ unsigned spec_draw_vector(enum draw draw, cls_dtype dtype, enum shape shape);
 cls_status spec_of_draw(enum draw draw, cls_dtype dtype, enum shape shape,
                         const struct spec **spec);
 
+/* What cl/indices.cl does with the rows, or the elements, that indices name. */
+enum index_op { INDEX_SELECT, INDEX_SCATTER, INDEX_ADD, INDEX_OPS };
+
+/* The kernel for matrices of `dtype` and indices of `index`, a vector for rows or a matrix for elements. `batch` is the
+ * entries that an item has under way together. */
+struct index_kind {
+    enum index_op op;
+    bool of_rows;
+    cls_dtype dtype, index;
+};
+cls_status spec_of_indices(const struct index_kind *kind, enum shape shape,
+                           const struct spec **spec);
+
 /* The alignment in bytes that an array needs for accesses of `vector` elements of `size` bytes. ALIGN in the
  * kernels says the same. */
 static inline size_t spec_alignment(unsigned vector, size_t size) {

@@ -165,27 +165,28 @@ class Array:
         return out
 
     def __setitem__(self, key, value):
-        """Sets what a basic index names, or what an array of bool selects, to a number or to an array that broadcasts to
-        it."""
+        """Sets what a basic index or an array of integers names, or what an array of bool selects, to a number or to an
+        array that broadcasts to it."""
         key = self._array_key(key)
         stream = stream_of(None, self.context)
         if isinstance(key, Array) and key.dtype == BOOL:
             self._set_where(key, value, stream)
         elif isinstance(key, Array) and key.ndim:
-            raise IndexError("elements at an array of indices cannot be set")
+            from .indices import set_at
+            set_at(self, key, self.operand(value, stream), stream)
         else:
             self._set(*layout.index(key, self.shape), value, stream)
 
     def _set_where(self, mask, value, stream):
         self._under(mask)
-        value = self._operand(value, stream)
+        value = self.operand(value, stream)
         if value.size != 1:
             raise TypeError("what a mask selects is set to one number")
         mask = mask.reshape(*mask.shape, *(1,) * (self.ndim - mask.ndim)).broadcast_to(self.shape, stream)
         call("cls_where_async", mask.view, value.reshape(()).broadcast_to(self.shape, stream).view, self.view, self.view,
              stream.handle)
 
-    def _operand(self, value, stream):
+    def operand(self, value, stream):
         """A value for elements of this array, as an Array of its type."""
         if is_number(value):
             return empty((), self.dtype, stream).fill(value, stream)
@@ -206,7 +207,7 @@ class Array:
         if dense and is_number(value):
             Array(self.buffer, lengths, self.dtype, self.offset + offset).fill(value, stream)
             return
-        value = self._operand(value, stream)
+        value = self.operand(value, stream)
         while value.ndim > len(lengths) and value.shape[0] == 1:
             value = value.reshape(value.shape[1:])
         from_strides = layout.broadcast_strides(value.shape, layout.dense_strides(value.shape), lengths)

@@ -246,9 +246,40 @@ class Parts(unittest.TestCase):
         x[b[:, 0, 0] == 0], b[b[:, 0, 0] == 0] = 5, 5
         np.testing.assert_array_equal(x.to_host(), b)
         for key, value, error in [(0, np.zeros(7, I), ValueError), (0, 1.5, TypeError), (0, 2**31, OverflowError),
-                                  (0, np.zeros(6, F), TypeError), (9, 1, IndexError), ([0, 1], 1, IndexError),
+                                  (0, np.zeros(6, F), TypeError), (9, 1, IndexError), ([0, 9], 1, IndexError),
                                   (0, "a", TypeError), (b > 0, np.zeros(3, I), TypeError)]:
             self.assertRaises(error, x.__setitem__, key, value)
+
+    def test_set_at_indices(self):
+        a = np.arange(20, dtype=F).reshape(5, 4)
+        for key in ([3, -1], np.uint8([0, 2]), np.int64([[1], [-5]]), np.array([], I)):
+            for value in (7.5, F([1, 2, 3, 4]), np.full((2, 1), 9, F) if np.size(key) and np.ndim(key) == 1 else 2):
+                x, expected = cs.to_device(a), a.copy()
+                x[key], expected[key] = value, value
+                np.testing.assert_array_equal(x.to_host(), expected)
+        x = cs.to_device(np.arange(6, dtype=I))
+        x[cs.to_device(I([1, -1, 6, -7, 4]))] = cs.to_device(I([10, 20, 30, 40, 50]))
+        np.testing.assert_array_equal(x.to_host(), [0, 10, 2, 3, 50, 20])
+        x[np.int64([0, 1])] = x[4:]
+        np.testing.assert_array_equal(x.to_host(), [50, 20, 2, 3, 50, 20])
+        with self.assertRaises(IndexError):
+            x[[6]] = 1
+        with self.assertRaises(ValueError):
+            x[[1, 2]] = F([1, 2, 3]).astype(I)
+        with self.assertRaises(TypeError):
+            x[[1, 2]] = F([1, 2])
+
+    def test_add_at(self):
+        for dtype in (F, np.float64, I, np.uint8):
+            a, indices = np.ones((4, 3), dtype), np.array([3, 0, 3, -1, 1])
+            values = np.arange(15).reshape(5, 3).astype(dtype)
+            x, expected = cs.to_device(a), a.copy()
+            cs.add_at(x, indices, values)
+            np.add.at(expected, indices, values)
+            np.testing.assert_array_equal(x.to_host(), expected)
+        x = cs.zeros((), F)
+        self.assertRaises(IndexError, cs.add_at, x, np.array([0]), 1)
+        self.assertRaises(TypeError, cs.add_at, np.zeros(3), np.array([0]), 1)
 
     def test_elements_of_two_bytes(self):
         a = np.arange(24, dtype=H).reshape(4, 6)

@@ -68,6 +68,13 @@ programs() {
         rows(name, "bfloat16", "float", 1, "GROUP=1024 -DEACH=16")
         rows(name, "float", "float", 4, "GROUP=256 -DEACH=0 -DALIGNED")
     }
+    # Of a CPU, and of a GPU with rows that are aligned or not.
+    function indices(op, number, type, bits) {
+        printf "indices.cl -D%s -DINDEX=%s -DTYPE=%s -DW=16 -DEACH=1 -DRUNS -DROWS\n", op, number, type
+        printf "indices.cl -D%s -DINDEX=%s -DTYPE=%s -DW=%d -DEACH=%d -DALIGNED -DROWS\n", op, number, type, 16 / bits * 8,
+            op == "ADD" ? 1 : 4
+        printf "indices.cl -D%s -DINDEX=%s -DTYPE=%s -DW=1 -DEACH=%d -DANYWHERE\n", op, number, type, op == "ADD" ? 1 : 4
+    }
     function draw(kind, out, per, lanes, shape) {
         shape = lanes == 8 ? "RUNS" : "ALIGNED"
         printf "random.cl -D%s -DOUT=%s -DPER=%d -DLANES=%d -DW=%d -DSTEPS=4 -D%s\n", kind, out, per, lanes,
@@ -95,6 +102,9 @@ programs() {
         all_rows("log_softmax_gradient"); all_rows("cross_entropy"); all_rows("cross_entropy_gradient")
         all_rows("layer_norm"); all_rows("rms_norm")
         units("mma.cl"); units("wgmma.cl")
+        indices("SELECT", "int", "uchar", 8); indices("SCATTER", "long", "ulong", 64); indices("SELECT", "uint", "uint", 32)
+        indices("ADD", "uchar", "float", 32); indices("ADD", "int", "half", 16); indices("ADD", "long", "bfloat16", 16)
+        indices("ADD", "uint", "double -DDOUBLES", 64); indices("ADD", "int", "uchar", 8)
         print "random.cl -DSTATE"
         draw("BITS", "uchar", 4, 4); draw("BITS", "int", 4, 1); draw("BITS", "uint", 4, 8); draw("BITS", "long", 2, 1)
         draw("BELOW", "uchar", 2, 8); draw("BELOW", "int", 2, 2); draw("BELOW", "uint", 2, 8); draw("BELOW", "long", 1, 2)
@@ -139,6 +149,7 @@ check "blocks.cl compiles without warnings" "$(lint blocks.cl)"
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
 check "mma.cl compiles without warnings" "$(lint mma.cl)"
+check "indices.cl compiles without warnings" "$(lint indices.cl)"
 check "pack.cl compiles without warnings" "$(lint pack.cl)"
 check "panels.cl compiles without warnings" "$(lint panels.cl)"
 check "random.cl compiles without warnings" "$(lint random.cl)"

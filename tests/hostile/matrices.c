@@ -7,7 +7,7 @@
  *   lone    the call's only one, so that any count will do
  *   tall    its columns have nothing to do with other arguments
  *   any_rows, any_columns  nor have its rows, or its columns, which may be none
- *   labels  any integers of 32 bits will do
+ *   labels  any integers of 32 bits will do, whatever they are
  */
 #include <stdlib.h>
 

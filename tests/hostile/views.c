@@ -5,7 +5,7 @@
  *   lone  the call's only one, so that any count will do
  *   out   the call writes to it
  *   mask  the call writes to it, beside its output; may be null
- * and "cell:TYPE" for the one element that a reduction writes.
+ * and "cell:TYPE" for the one element that a reduction writes, or that counts.
  */
 #include <stdlib.h>
 
