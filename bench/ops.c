@@ -3,7 +3,7 @@
  * (c) Every cast, where and unary operation against a device copy of the same number of bytes read and
  * written, on arrays far beyond the caches. Where an operation misses the bar, it is measured on data
  * that stays in a cache too: one that misses it even there is limited by its arithmetic, and the row
- * says so with that figure. Softmax and layer_norm along rows are such operations, too.
+ * says so with that figure. Softmax, layer_norm and its gradients along rows are such operations, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,14 @@
 static const double CPU_BAR = 0.90, GPU_BAR = 0.95, LONGEST_RUN = 0.1;
 static const double CPU_ROWS_BAR = 0.80, GPU_ROWS_BAR = 0.85;
 
-enum { INPUTS = 3, PATTERN_BYTES = 1 << 20, DTYPES = 6, ROW_BYTES = 1024, MIXED_ROWS = 4096 };
+enum {
+    INPUTS = 3,
+    PATTERN_BYTES = 1 << 20,
+    DTYPES = 6,
+    MOST_COLUMNS = 32768,
+    ROW_BYTES = 1024,
+    MIXED_ROWS = 4096
+};
 
 static const cls_dtype dtypes[DTYPES] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
 
@@ -24,9 +31,10 @@ struct field {
     const struct rig *rig;
     size_t bytes;   /* of a buffer */
     unsigned batch; /* operations, or copies, of one measurement */
-    cls_buffer in[INPUTS], out, order;
-    cls_dtype filled; /* what the inputs hold, */
-    bool positive;    /* and whether above 0 only */
+    cls_buffer in[INPUTS], out;
+    cls_buffer sums, order; /* of columns; of rows */
+    cls_dtype filled;       /* what the inputs hold, */
+    bool positive;          /* and whether above 0 only */
     cls_stream stream;
     cl_command_queue queue;
     cl_mem copy_from, copy_to; /* twice the size */
@@ -41,8 +49,10 @@ enum family {
     FAMILY_NORM,
     FAMILY_SELECT,
     FAMILY_SCATTER,
-    FAMILY_SCATTER_ADD, /* reads the output, too */
-    FAMILY_ROW_SUMS,    /* write next to nothing, from here on */
+    FAMILY_SCATTER_ADD, /* read and write three arrays, from here on */
+    FAMILY_LAYER_NORM_GRADIENT,
+    FAMILY_RMS_NORM_GRADIENT,
+    FAMILY_ROW_SUMS, /* next to nothing is written, from here on */
     FAMILY_COLUMN_SUMS
 };
 
@@ -61,8 +71,8 @@ static size_t job_bytes(const struct job *job) {
     const size_t from = cls_dtype_size(job->from), to = cls_dtype_size(job->to);
     if (job->family >= FAMILY_ROW_SUMS)
         return job->count * from;
-    if (job->family == FAMILY_SCATTER_ADD)
-        return job->count * (from + 2 * to);
+    if (job->family >= FAMILY_SCATTER_ADD)
+        return job->count * 3 * from;
     return job->count * (job->family == FAMILY_WHERE ? from + 3 * to : from + to);
 }
 
@@ -119,6 +129,22 @@ static bool needs_positive(const struct job *job) {
 
 /* --- the two sides --- */
 
+static cls_status submit_norm_gradient(const struct job *job) {
+    const size_t rows = job->count / job->columns, columns = job->columns;
+    const struct field *field = job->field;
+    const cls_matrix in = cls_matrix_of(field->in[0], job->from, rows, columns);
+    const cls_matrix gradient = cls_matrix_of(field->in[1], job->from, rows, columns);
+    const cls_matrix out = cls_matrix_of(field->out, job->to, rows, columns);
+    const cls_vector gain = cls_vector_of(field->in[2], job->from, columns);
+    const cls_vector gain_gradient = cls_vector_of(field->sums, job->to, columns);
+    const cls_vector shift_gradient = {field->sums, job->to, columns, columns, 1};
+    return job->family == FAMILY_LAYER_NORM_GRADIENT
+               ? cls_layer_norm_gradient_async(in, gain, 1e-5, gradient, out, gain_gradient,
+                                               shift_gradient, field->stream)
+               : cls_rms_norm_gradient_async(in, gain, 1e-5, gradient, out, gain_gradient,
+                                             field->stream);
+}
+
 static cls_status submit_rows(const struct job *job) {
     const size_t rows = job->count / job->columns;
     const struct field *field = job->field;
@@ -159,6 +185,9 @@ static cls_status submit(const struct job *job) {
         return cls_unary_async((cls_unary_op)job->op, in, out, field->stream);
     case FAMILY_PARAM:
         return cls_unary_param_async((cls_unary_param_op)job->op, in, out, 1.25, field->stream);
+    case FAMILY_LAYER_NORM_GRADIENT:
+    case FAMILY_RMS_NORM_GRADIENT:
+        return submit_norm_gradient(job);
     default:
         return submit_rows(job);
     }
@@ -310,9 +339,11 @@ static void unaries(struct field *field, cls_dtype dtype) {
 static void along_rows(struct field *field, enum family family, cls_dtype dtype) {
     static const char *const names[] = {[FAMILY_SOFTMAX] = "softmax",
                                         [FAMILY_NORM] = "layer_norm",
+                                        [FAMILY_LAYER_NORM_GRADIENT] = "layer_norm_gradient",
+                                        [FAMILY_RMS_NORM_GRADIENT] = "rms_norm_gradient",
                                         [FAMILY_ROW_SUMS] = "sums of rows",
                                         [FAMILY_COLUMN_SUMS] = "sums of columns"};
-    static const size_t columns[] = {16, 1024, 32768};
+    static const size_t columns[] = {16, 1024, MOST_COLUMNS};
     char name[64];
     for (int i = 0; i < 3; i++) {
         const struct job job = {
@@ -354,6 +385,7 @@ static void set_up(struct field *field, const struct rig *rig) {
     for (int i = 0; i < INPUTS; i++)
         CLS(cls_buffer_create(rig->context, field->bytes, &field->in[i]));
     CLS(cls_buffer_create(rig->context, field->bytes, &field->out));
+    CLS(cls_buffer_create(rig->context, 2 * MOST_COLUMNS * sizeof(float), &field->sums));
     field->stream = rig_stream(rig, CLS_ORDER_AUTO);
     field->queue = rig_queue(rig, false);
     fill_order(field);
@@ -381,9 +413,10 @@ int main(int argc, char **argv) {
         if (dtypes[i] != CLS_F64 || rig.info.has_fp64)
             unaries(&field, dtypes[i]);
     bench_section("(c) along rows");
-    static const enum family families[] = {FAMILY_SOFTMAX, FAMILY_NORM, FAMILY_ROW_SUMS,
-                                           FAMILY_COLUMN_SUMS};
-    for (int i = 0; i < 4; i++) {
+    static const enum family families[] = {
+        FAMILY_SOFTMAX,           FAMILY_NORM,     FAMILY_LAYER_NORM_GRADIENT,
+        FAMILY_RMS_NORM_GRADIENT, FAMILY_ROW_SUMS, FAMILY_COLUMN_SUMS};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         along_rows(&field, families[i], CLS_F32);
         along_rows(&field, families[i], CLS_F16);
     }

@@ -4,7 +4,7 @@
  * team's size behind its last one.
  *
  *     -DROW_softmax, ROW_log_softmax, ROW_softmax_gradient, ROW_log_softmax_gradient, ROW_cross_entropy,
- *      ROW_cross_entropy_gradient, ROW_layer_norm or ROW_rms_norm
+ *      ROW_cross_entropy_gradient, ROW_layer_norm, ROW_rms_norm, ROW_layer_norm_gradient or ROW_rms_norm_gradient
  *     -DTYPE=float      element type of the matrices: float, double, half or bfloat16 (cl/narrow.cl)
  *     -DSUM=float       type of what is calculated: float, or double with -DDOUBLES
  *     -DW=4             elements in a vector
@@ -27,7 +27,13 @@
 #if defined(ROW_softmax_gradient) || defined(ROW_log_softmax_gradient)
 #define TWO_INPUTS
 #endif
-#if defined(ROW_layer_norm) || defined(ROW_rms_norm)
+#if defined(ROW_layer_norm_gradient) || defined(ROW_rms_norm_gradient)
+#define NORM_GRADIENT
+#endif
+#if defined(ROW_layer_norm) || defined(ROW_layer_norm_gradient)
+#define BY_MEAN
+#endif
+#if defined(ROW_layer_norm) || defined(ROW_rms_norm) || defined(NORM_GRADIENT)
 #define NORM
 #endif
 #ifndef ROW_cross_entropy
@@ -87,7 +93,7 @@ static void write(T value, global element *p, long left) {
             p[i] = part.each[i];
 }
 
-#if defined(ROW_layer_norm) && EACH > 0
+#if defined(BY_MEAN) && EACH > 0
 /* What is past the row's end is 0. */
 static T within(T x, long left) {
     split_value value = {x};
@@ -122,15 +128,21 @@ static E base_of(E m) { return m == -INFINITY ? (E)0 : m; }
 
 /* --- what the items of a team have together --- */
 
+#ifdef NORM_GRADIENT
+typedef GLUE(SUM, 2) merged; /* two sums at once */
+#else
+typedef E merged;
+#endif
+
 #ifndef RUNS
 /*
  * By way of as many partial results as each is made of, so that two barriers are enough. The first half of `shared` is
  * read between the two, the second behind them: the next call may write to either half.
  */
 #define MERGE(name, merge)                                                                       \
-    static E name(E mine, uint team, local E *shared) {                                          \
+    static merged name(merged mine, uint team, local merged *shared) {                           \
         const uint me = get_local_id(0) % team;                                                  \
-        local E *const all = shared + (get_local_id(0) - me), *const parts = all + GROUP;        \
+        local merged *const all = shared + (get_local_id(0) - me), *const parts = all + GROUP;   \
         uint few = 1;                                                                            \
         while (few * few < team)                                                                 \
             few *= 2;                                                                            \
@@ -142,7 +154,7 @@ static E base_of(E m) { return m == -INFINITY ? (E)0 : m; }
         if (me < few)                                                                            \
             parts[me] = mine;                                                                    \
         barrier(CLK_LOCAL_MEM_FENCE);                                                            \
-        E total = parts[0];                                                                      \
+        merged total = parts[0];                                                                 \
         for (uint i = 1; i < few; i++)                                                           \
             total = merge(total, parts[i]);                                                      \
         return total;                                                                            \
@@ -155,7 +167,7 @@ MERGE(team_greatest, greater)
 #define TEAM_SUM(x) team_sum(x, team, shared)
 #define TEAM_GREATEST(x) team_greatest(x, team, shared)
 #define OF_TEAM , uint me, uint team
-#define SHARED , local E *shared OF_TEAM
+#define SHARED , local merged *shared OF_TEAM
 #define SHARE , shared, me, team
 #define ITS_TEAM , me, team
 #else
@@ -181,6 +193,9 @@ struct row {
     E epsilon;
     ulong gain_step;
     global const element *gain;
+#ifdef NORM_GRADIENT
+    E mean, slope; /* of the gradient times the gain, h: its mean, and that of h times the normalized elements */
+#endif
 #ifdef ROW_layer_norm
     ulong shift_step;
     global const element *shift;
@@ -244,6 +259,7 @@ static void take_squares(struct row *row, E sum) {
     row->s = (E)1 / sqrt(sum / (E)row->columns + row->epsilon);
 }
 
+#ifndef NORM_GRADIENT
 static T written(T x, const struct row *row, ulong column) {
     const long left = (long)row->columns - (long)column;
     const T gain = weights(row->gain, row->gain_step, column, left);
@@ -253,6 +269,7 @@ static T written(T x, const struct row *row, ulong column) {
     return x * row->s * gain;
 #endif
 }
+#endif
 #elif defined(ROW_log_softmax)
 static T written(T x, const struct row *row, ulong column) { return (x - row->m) - log(row->s); }
 #elif defined(ROW_softmax)
@@ -275,6 +292,9 @@ static T written(T power, const struct row *row, ulong column) {
 
 #define PART (64 * STEP) /* elements of which an item makes a sum by itself, before it is added to the row's */
 
+#ifdef NORM_GRADIENT
+#include "norm_gradient.cl"
+#else
 #ifdef TWO_INPUTS
 #if EACH > 0
 static void go_over(struct row *row, global const element *y, global const element *g,
@@ -526,7 +546,7 @@ kernel void rows(global const element *in, ulong2 in_at,
     const ulong first = get_global_id(0) * (ulong)split.y;
     const ulong end = min(first + split.y, shape.x);
 #else
-    local E shared[2 * GROUP];
+    local merged shared[2 * GROUP];
     const uint team = split.x, me = get_local_id(0) % team;
     const ulong first = get_group_id(0) * (ulong)(GROUP / team) + get_local_id(0) / team;
     const ulong end = first + 1; /* behind the last row too: all items of the group come to its barriers */
@@ -567,3 +587,4 @@ kernel void rows(global const element *in, ulong2 in_at,
 #endif
     }
 }
+#endif

@@ -3,7 +3,8 @@
  * @file rows.h
  * Operations along the rows of a matrix: reductions, also along columns, softmax, log-softmax and their
  * gradients, cross entropy with integer labels, alone or with its gradient in the same kernel, and
- * normalization of rows by their mean and variance (layer_norm) or their mean square (rms_norm).
+ * normalization of rows by their mean and variance (layer_norm) or their mean square (rms_norm), and its
+ * gradients.
  *
  * Matrices are the views of blas.h: row-major, rows `ld` elements apart, `stride` ignored. Except in
  * reductions their elements are f32, f64, f16 or bf16; those of 16 bits are read to f32, calculated in f32
@@ -11,7 +12,7 @@
  * f64 for scores of f64, with an element for each row. What lies between the elements of a view is left
  * alone.
  *
- * Each call but a reduction is one launch. A row is read from memory once where it fits into what a
+ * Each call but a reduction and the gradient of a norm is one launch. A row is read from memory once where it fits into what a
  * work-group keeps in registers or, on CPUs, into a core's cache; a longer one is read two or three times.
  * GPUs with groups of 1,024 work-items keep 32,768 elements of f32; half as many with two inputs, of f64,
  * and where rows do not start at multiples of 16 bytes. A call without rows or columns submits nothing, and
@@ -173,6 +174,58 @@ CLS_API cls_status cls_rms_norm(cls_matrix in, cls_vector gain, double epsilon, 
 /** Like cls_rms_norm; only submits. */
 CLS_API cls_status cls_rms_norm_async(cls_matrix in, cls_vector gain, double epsilon,
                                       cls_matrix out, cls_stream stream);
+
+/**
+ * The gradients of cls_layer_norm. With x^ = (x - mean) r, r = 1 / sqrt(variance + epsilon), g = `out_gradient`,
+ * the gradient of its output, and h = g gain,
+ *
+ *     in_gradient    = r (h - mean of h - x^ (mean of h x^))   means along the row
+ *     gain_gradient  = sum of g x^ over the rows               for each column
+ *     shift_gradient = sum of g over the rows
+ *
+ * (Ba, Kiros and Hinton, Layer Normalization, 2016, differentiated.) Mean and r are found again from `in`, as
+ * cls_layer_norm finds them. `in_gradient` may be `in` or `out_gradient`. The vectors have an element for each
+ * column and the matrices' type. No rows: the gradients of gain and shift are 0. Waits.
+ *
+ * A row, kept in registers by GPUs up to 8,192 elements (of f64 4,096), is read once, and leaves its part of the sums over
+ * rows in stream-ordered memory: as much as a 32nd of the matrix in f32 takes, and more, up to twice the matrix in
+ * f32, where there are too few rows for all cores. Further launches merge the parts. The sums are those of parts of
+ * at most 64 terms, and those of each other: the same call on the same bytes gives the same bits.
+ *
+ * Accuracy. Let a be the mean of |x|, e = (t (1 + a r) + 8) u, and H and K the means of |h| and |h x^| along
+ * the row. The error of in_gradient is at most 4 e r (|h| + (1 + |x^|) (H + K)); that of gain_gradient is the sum over
+ * the m rows of (e (1 + |x^|) + s u |x^|) |g|, and of shift_gradient s u times the sum of |g|, with s = m / 1024 +
+ * 260; as long as e is at most 1/8. Squares have the range of f32, or of f64. A row with a NaN or an infinity
+ * in x gives NaN, in its elements and as the gradient of gain, one in g NaN in its elements and NaN or an
+ * infinity as its column's gradients.
+ * @retval CLS_ERROR_INVALID_VALUE `epsilon` is below 0 or NaN
+ */
+CLS_API cls_status cls_layer_norm_gradient(cls_matrix in, cls_vector gain, double epsilon,
+                                           cls_matrix out_gradient, cls_matrix in_gradient,
+                                           cls_vector gain_gradient, cls_vector shift_gradient,
+                                           cls_stream stream);
+/** Like cls_layer_norm_gradient; only submits. */
+CLS_API cls_status cls_layer_norm_gradient_async(cls_matrix in, cls_vector gain, double epsilon,
+                                                 cls_matrix out_gradient, cls_matrix in_gradient,
+                                                 cls_vector gain_gradient,
+                                                 cls_vector shift_gradient, cls_stream stream);
+
+/**
+ * The gradients of cls_rms_norm, those of cls_layer_norm_gradient with 0 as the means of x and of h: r = 1 / sqrt(mean
+ * of x^2 + epsilon), x^ = x r, in_gradient = r (h - x^ (mean of h x^)), and gain_gradient as there. (Zhang and
+ * Sennrich, Root Mean Square Layer Normalization, 2019, differentiated.) `in_gradient` may be `in` or
+ * `out_gradient`. Waits.
+ *
+ * The error is that of cls_layer_norm_gradient, with 0 as a.
+ * @retval CLS_ERROR_INVALID_VALUE `epsilon` is below 0 or NaN
+ */
+CLS_API cls_status cls_rms_norm_gradient(cls_matrix in, cls_vector gain, double epsilon,
+                                         cls_matrix out_gradient, cls_matrix in_gradient,
+                                         cls_vector gain_gradient, cls_stream stream);
+/** Like cls_rms_norm_gradient; only submits. */
+CLS_API cls_status cls_rms_norm_gradient_async(cls_matrix in, cls_vector gain, double epsilon,
+                                               cls_matrix out_gradient, cls_matrix in_gradient,
+                                               cls_vector gain_gradient, cls_stream stream);
 
 CLS_END_DECLS
 

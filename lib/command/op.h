@@ -25,7 +25,7 @@ struct byte_span;
 struct op_row;
 struct foreign_library;
 
-enum { OP_MAX_VIEWS = 4, OP_MAX_ARGS = 16 };
+enum { OP_MAX_VIEWS = 6, OP_MAX_ARGS = 16 };
 
 /* A checked view: its dtype is valid, offset + count lies within the buffer, and the call keeps the buffer alive. */
 struct op_view {

@@ -6,13 +6,16 @@
 #include "driver/caps.h"
 #include "driver/quirk.h"
 #include "memory/buffer.h"
+#include "ops/reduction_cut.h"
+#include "ops/row_sums.h"
 
 enum {
     ITEM_ELEMENTS =
         8192, /* of a CPU's work-item, which takes a row at least: microseconds of work */
     SHORT_LOOP_COLUMNS = 1 << 17, /* three times a sixteenth of them is far below 65,535 steps */
     ITEMS_PER_UNIT = 4,
-    COALESCED = 32 /* items that read neighbouring elements together */
+    COALESCED = 32, /* items that read neighbouring elements together */
+    WAVES = 2       /* groups of a GPU, for each that it has under way at once */
 };
 
 /* --- operands --- */
@@ -55,17 +58,18 @@ cls_status row_call_add_matrix(struct row_call *call, const cls_matrix *matrix, 
 
 cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector,
                                enum row_role role) {
-    const bool by_column = role == ROW_WEIGHTS;
+    const bool by_column = role == ROW_WEIGHTS || role == ROW_SUMS;
     const size_t count = by_column ? call->columns : call->rows;
     const struct row_operand operand = {.step = vector->step,
                                         .role = role,
-                                        .is_output = role == ROW_RESULTS,
+                                        .is_output = role == ROW_RESULTS || role == ROW_SUMS,
                                         .span = {.height = count, .width = 1}};
     if (vector->count != count)
         return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: a vector of %zu elements for %zu %s",
                          call->name, vector->count, count, by_column ? "columns" : "rows");
     if (!vector->step)
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: a step of 0", call->name);
+    call->n_sums += role == ROW_SUMS;
     return add_operand(call, operand, vector->buffer, vector->dtype, vector->offset);
 }
 
@@ -75,6 +79,7 @@ static bool suits(cls_dtype dtype, enum row_role role, cls_dtype matrix) {
     switch (role) {
     case ROW_MATRIX:
     case ROW_WEIGHTS:
+    case ROW_SUMS:
         return dtype == matrix && type_row(dtype)->is_float;
     case ROW_LABELS:
         return dtype == CLS_I32 || dtype == CLS_U32;
@@ -88,7 +93,8 @@ static cls_status rows_check_type(const struct row_call *call, unsigned i) {
     static const char *const names[] = {[ROW_MATRIX] = "a matrix",
                                         [ROW_LABELS] = "labels",
                                         [ROW_RESULTS] = "results for rows",
-                                        [ROW_WEIGHTS] = "numbers for columns"};
+                                        [ROW_WEIGHTS] = "numbers for columns",
+                                        [ROW_SUMS] = "sums for columns"};
     const struct row_operand *operand = &call->operands[i];
     const cls_dtype dtype = operand->array.dtype, matrix = call->operands[0].array.dtype;
     if (suits(dtype, operand->role, matrix))
@@ -112,20 +118,21 @@ static bool is_same_view(const struct row_operand *a, const struct row_operand *
 
 static cls_status rows_check_overlap(const struct row_call *call, unsigned a, unsigned b) {
     const struct row_operand *x = &call->operands[a], *y = &call->operands[b];
-    if (!buffer_is_same_memory(call->op.views[a].buffer, call->op.views[b].buffer))
+    if (!byte_span_bytes(&x->span) || !byte_span_bytes(&y->span) ||
+        !buffer_is_same_memory(call->op.views[a].buffer, call->op.views[b].buffer))
         return CLS_SUCCESS;
     const struct byte_span of_a = span_in_memory(call, a), of_b = span_in_memory(call, b);
     if (!byte_spans_overlap(&of_a, &of_b) || (!x->is_output && is_same_view(x, y, &of_a, &of_b)))
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_OVERLAP, "%s: an output overlaps %s", call->name,
-                     x->is_output ? "the other" : "an input without being the same");
+                     x->is_output ? "another" : "an input without being the same");
 }
 
 static cls_status rows_check(const struct row_call *call) {
     cls_status status = op_check_dtype(&call->op, call->operands[0].array.dtype);
     for (unsigned i = 0; i < call->n_operands && !status; i++)
         status = rows_check_type(call, i);
-    for (unsigned i = 0; i < call->n_operands && !status && call->rows && call->columns; i++)
+    for (unsigned i = 0; i < call->n_operands && !status; i++)
         for (unsigned k = 0; k < i && call->operands[i].is_output && !status; k++)
             status = rows_check_overlap(call, k, i);
     if (!status && !caps_trusts(call->op.caps, TRUST_ROUNDING))
@@ -178,17 +185,18 @@ static size_t team_of(const struct row_call *call, const struct spec *spec) {
     return team;
 }
 
-/* Of a CPU: rows for microseconds of work, if there are enough for all cores. */
+/* Of a CPU: rows for microseconds of work, if there are enough for all cores. With sums over rows, as many as there may
+ * be in a part. */
 static size_t rows_of_item(const struct row_call *call) {
-    const size_t most = ITEM_ELEMENTS / call->columns;
+    const size_t most = call->n_sums ? ROW_SUMS_PART : ITEM_ELEMENTS / call->columns;
     const size_t share = call->rows / (ITEMS_PER_UNIT * (call->op.device->info.compute_units + 1));
-    const size_t rows = share < most ? share : most;
-    return rows ? rows : 1;
+    return clamp(lesser(share, most), 1, call->rows);
 }
 
-static struct op_arg place_arg(const struct row_operand *operand) {
-    const uint64_t numbers[] = {operand->array.offset, operand->step};
-    return op_arg_value(numbers, sizeof numbers);
+/* Of a GPU: one, but with sums over rows as many as leave it enough to do. */
+static size_t rows_of_team(const struct row_call *call, size_t team) {
+    const size_t items = call->op.device->info.compute_units * REDUCTION_ITEMS_PER_UNIT * WAVES;
+    return call->n_sums ? clamp(call->rows / (items / team + 1), 1, ROW_SUMS_PART) : 1;
 }
 
 static struct op_arg number_arg(const struct row_call *call) {
@@ -198,16 +206,19 @@ static struct op_arg number_arg(const struct row_call *call) {
                : op_arg_value(&single, sizeof single);
 }
 
+/* `sums` NULL: there are none. */
 static unsigned fill_args(const struct row_call *call, size_t team, size_t rows_each,
-                          struct op_arg args[OP_MAX_ARGS]) {
+                          struct buffer *sums, struct op_arg args[OP_MAX_ARGS]) {
     const uint64_t shape[] = {call->rows, call->columns};
     const uint32_t split[] = {(uint32_t)team, (uint32_t)rows_each};
     unsigned n = 0;
-    for (unsigned i = 0; i < call->n_operands; i++) {
+    for (unsigned i = 0; i < call->n_operands - call->n_sums; i++) {
         const struct row_operand *operand = &call->operands[i];
         args[n++] = op_arg_span(call->op.views[i].buffer, operand->is_output, &operand->span);
-        args[n++] = place_arg(operand);
+        args[n++] = row_operand_place(operand);
     }
+    if (sums)
+        args[n++] = op_arg_out(sums);
     if (call->number)
         args[n++] = number_arg(call);
     args[n++] = op_arg_value(shape, sizeof shape);
@@ -219,17 +230,30 @@ static cls_status rows_launch(struct row_call *call) {
     const struct spec *spec;
     struct kernel *kernel;
     struct op_arg args[OP_MAX_ARGS];
+    struct row_sums sums;
     cls_status status = find_spec(call, &spec);
     if (!status)
         status = op_kernel(&call->op, &spec->kernel, &kernel);
     if (status)
         return status;
     const size_t team = spec->local > 1 ? team_of(call, spec) : 1;
-    const size_t each = spec->local > 1 ? 1 : rows_of_item(call);
-    const size_t at_once = spec->local > 1 ? spec->local / team : each;
-    const size_t groups = call->rows / at_once + (call->rows % at_once != 0);
-    const unsigned n_args = fill_args(call, team, each, args);
-    return op_launch(&call->op, kernel, args, n_args, groups * spec->local, spec->local);
+    const size_t each = spec->local > 1 ? rows_of_team(call, team) : rows_of_item(call);
+    const size_t teams = spec->local / team, groups = divide_up(call->rows, teams * each);
+    status = row_sums_begin(call, groups * teams, &sums);
+    if (status)
+        return status;
+    const unsigned n_args = fill_args(call, team, each, sums.into, args);
+    status = op_launch(&call->op, kernel, args, n_args, groups * spec->local, spec->local);
+    return status ? status : row_sums_finish(call, &sums);
+}
+
+/* Without rows, or without columns. */
+static cls_status rows_launch_empty(struct row_call *call) {
+    struct row_sums sums;
+    if (!call->n_sums || !call->columns)
+        return op_check_stream(&call->op);
+    cls_status status = row_sums_begin(call, 0, &sums);
+    return status ? status : row_sums_finish(call, &sums);
 }
 
 cls_status row_call_run(struct row_call *call, cls_stream stream, bool blocking) {
@@ -241,6 +265,6 @@ cls_status row_call_run(struct row_call *call, cls_stream stream, bool blocking)
         return status;
     status = rows_check(call);
     if (!status)
-        status = call->rows && call->columns ? rows_launch(call) : op_check_stream(&call->op);
+        status = call->rows && call->columns ? rows_launch(call) : rows_launch_empty(call);
     return op_end(&call->op, status, blocking);
 }

@@ -9,8 +9,9 @@
 #include "command/op.h"
 #include "ops/spec.h"
 
-/* What an operand is: a matrix, or a vector with an integer or a result for each row, or with a number for each column. */
-enum row_role { ROW_MATRIX, ROW_LABELS, ROW_RESULTS, ROW_WEIGHTS };
+/* What an operand is: a matrix, or a vector with an integer or a result for each row, or with a number or a sum over the
+ * rows for each column. */
+enum row_role { ROW_MATRIX, ROW_LABELS, ROW_RESULTS, ROW_WEIGHTS, ROW_SUMS };
 
 /* An operand: the array from its first element to its last, and the bytes of its elements. */
 struct row_operand {
@@ -28,6 +29,7 @@ struct row_call {
     size_t rows, columns;
     struct row_operand operands[OP_MAX_VIEWS];
     unsigned n_operands;
+    unsigned n_sums;      /* the last of them: sums over rows */
     const double *number; /* a parameter of the kernel's, of the type of its sums; NULL: none */
     struct op_call op;
 };
@@ -35,6 +37,12 @@ struct row_call {
 /* Add an operand, whose sizes must be the call's. */
 cls_status row_call_add_matrix(struct row_call *call, const cls_matrix *matrix, bool is_output);
 cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector, enum row_role role);
+
+/* The kernels' argument: where the operand begins, and its step. */
+static inline struct op_arg row_operand_place(const struct row_operand *operand) {
+    const uint64_t numbers[] = {operand->array.offset, operand->step};
+    return op_arg_value(numbers, sizeof numbers);
+}
 
 /* Acquires stream and operands, checks types and overlaps, submits, and releases them. */
 cls_status row_call_run(struct row_call *call, cls_stream stream, bool blocking);

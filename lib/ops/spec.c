@@ -261,7 +261,7 @@ cls_status spec_of_product(enum product_kernel which, enum product_variant varia
 
 static const struct {
     const char *name;
-    unsigned inputs;
+    unsigned kept; /* numbers for each element of a row: the inputs, and sums over rows */
 } row_ops[ROW_OPS] = {[ROW_SOFTMAX] = {"softmax", 1},
                       [ROW_LOG_SOFTMAX] = {"log_softmax", 1},
                       [ROW_SOFTMAX_GRADIENT] = {"softmax_gradient", 2},
@@ -269,7 +269,9 @@ static const struct {
                       [ROW_CROSS_ENTROPY] = {"cross_entropy", 1},
                       [ROW_CROSS_ENTROPY_GRADIENT] = {"cross_entropy_gradient", 1},
                       [ROW_LAYER_NORM] = {"layer_norm", 1},
-                      [ROW_RMS_NORM] = {"rms_norm", 1}};
+                      [ROW_RMS_NORM] = {"rms_norm", 1},
+                      [ROW_LAYER_NORM_GRADIENT] = {"layer_norm_gradient", 4},
+                      [ROW_RMS_NORM_GRADIENT] = {"rms_norm_gradient", 4}};
 
 /* Of a row that is read element by element: each of them is unrolled code, which compilers get wrong when there is too
  * much of it (PoCL 3.1's from 32 on). */
@@ -291,7 +293,9 @@ static struct spec *rows_spec_new(enum row_op op, const struct type_row *type, e
     if (!spec)
         return NULL;
     spec->vector = way == ROWS_BY_ITEM ? RUN_VECTOR : aligned ? (unsigned)(16 / type->size) : 1;
-    spec->batch = row_ways[way].numbers / row_ops[op].inputs / (doubles ? 2 : 1);
+    spec->batch = row_ways[way].numbers / row_ops[op].kept / (doubles ? 2 : 1);
+    if (spec->batch && spec->batch < spec->vector)
+        spec->batch = spec->vector;
     if (spec->vector == 1 && spec->batch > MOST_SINGLE)
         spec->batch = MOST_SINGLE;
     spec->local = row_ways[way].local;
@@ -313,6 +317,24 @@ cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool 
         struct spec *spec = rows_spec_new(op, type_row(dtype), way, aligned);
         if (!spec)
             return CLS_ERROR_OUT_OF_MEMORY;
+        known = publish(at, spec);
+    }
+    *found = known;
+    return CLS_SUCCESS;
+}
+
+cls_status spec_of_row_sums(cls_dtype dtype, unsigned n_sums, const struct spec **found) {
+    static slot slots[4][2];
+    const struct type_row *type = type_row(dtype);
+    slot *at = &slots[product_type_index(dtype)][n_sums - 1];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = spec_new("row_sums.cl", "merge_row_sums");
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        snprintf(spec->label, sizeof spec->label, "norm_gradient_%s (finish)", type->name);
+        snprintf(spec->options, sizeof spec->options, "-DTYPE=%s -DSUM=%s -DSUMS=%u -DW=1",
+                 type->opencl, dtype == CLS_F64 ? "double -DDOUBLES" : "float", n_sums);
         known = publish(at, spec);
     }
     *found = known;

@@ -99,6 +99,8 @@ enum row_op {
     ROW_CROSS_ENTROPY_GRADIENT,
     ROW_LAYER_NORM,
     ROW_RMS_NORM,
+    ROW_LAYER_NORM_GRADIENT,
+    ROW_RMS_NORM_GRADIENT,
     ROW_OPS
 };
 
@@ -118,6 +120,9 @@ enum row_way {
  * item keeps; 0: it keeps none. */
 cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool aligned,
                         const struct spec **spec);
+
+/* Merges `n_sums` sums of each column, 1 or 2, whose results are f32, f64, f16 or bf16: cl/row_sums.cl. */
+cls_status spec_of_row_sums(cls_dtype dtype, unsigned n_sums, const struct spec **spec);
 
 /* Draws of random numbers: the macros of cl/random.cl. Words as they are, and integers below n, are two. */
 enum draw {

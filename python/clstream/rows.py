@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Softmax along an axis, cross entropy with labels, and normalization along the last axis."""
+"""Softmax along an axis, cross entropy with labels, and normalization along the last axis with its gradients."""
 import math
 
 from . import capi
@@ -98,10 +98,34 @@ def rms_norm(x, gain, /, *, epsilon=1e-5, stream=None):
 def _normalized(name, x, weights, epsilon, stream):
     _check(name, x)
     stream = stream_of(stream, x.context)
-    weights = [as_array(weight, x, stream) for weight in weights]
-    for weight in weights:
-        if weight.shape != x.shape[-1:] or weight.dtype != x.dtype:
-            raise ValueError(f"{name} of {x.dtype} {x.shape} with {weight.dtype} {weight.shape}")
+    weights = [_beside(name, x, weight, x.shape[-1:], stream) for weight in weights]
     out = empty(x.shape, x.dtype, stream)
     call(f"cls_{name}_async", matrix_of(x), *map(vector_of, weights), float(epsilon), matrix_of(out), stream.handle)
     return out
+
+
+def _beside(name, x, other, shape, stream):
+    other = as_array(other, x, stream)
+    if other.shape != shape or other.dtype != x.dtype:
+        raise ValueError(f"{name} of {x.dtype} {x.shape} with {other.dtype} {other.shape}")
+    return other
+
+
+def layer_norm_gradient(x, gain, gradient, /, *, epsilon=1e-5, stream=None):
+    """The gradients of layer_norm(x, gain, shift) by x, gain and shift, from the gradient of its result, an array like x."""
+    return _norm_gradient("layer_norm_gradient", x, gain, gradient, 2, epsilon, stream)
+
+
+def rms_norm_gradient(x, gain, gradient, /, *, epsilon=1e-5, stream=None):
+    """The gradients of rms_norm(x, gain) by x and gain, from the gradient of its result, an array like x."""
+    return _norm_gradient("rms_norm_gradient", x, gain, gradient, 1, epsilon, stream)
+
+
+def _norm_gradient(name, x, gain, gradient, n_sums, epsilon, stream):
+    _check(name, x)
+    stream = stream_of(stream, x.context)
+    gain, gradient = _beside(name, x, gain, x.shape[-1:], stream), _beside(name, x, gradient, x.shape, stream)
+    out, *sums = (empty(shape, x.dtype, stream) for shape in [x.shape] + n_sums * [x.shape[-1:]])
+    call(f"cls_{name}_async", matrix_of(x), vector_of(gain), float(epsilon), matrix_of(gradient), matrix_of(out),
+         *map(vector_of, sums), stream.handle)
+    return out, *sums

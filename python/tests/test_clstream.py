@@ -223,6 +223,26 @@ class Operations(unittest.TestCase):
             np.testing.assert_allclose(cs.rms_norm(x, gain, epsilon=0.5).to_host(), wide / size * gain, error, error)
         self.assertRaises(ValueError, lambda: cs.rms_norm(x, gain[:4]))
 
+    def test_gradients_of_norms(self):
+        for dtype in FLOATS:
+            host, gradient, gain = (samples(np.dtype(dtype), n, n) for n in (60, 60, 5))
+            host, gradient = host.reshape(3, 4, 5), gradient.reshape(3, 4, 5)[::-1]
+            x, wide = cs.to_device(host), host.astype(np.float64)
+            error = 2.0**-9 if host.dtype == np.float16 else 1e-5
+            for by_mean in (True, False):
+                mean = by_mean * wide.mean(-1, keepdims=True)
+                scale = 1 / np.sqrt(((wide - mean)**2).mean(-1, keepdims=True) + 0.5)
+                normal, h = (wide - mean) * scale, gradient * gain.astype(np.float64)
+                by_x = h - normal * (h * normal).mean(-1, keepdims=True)
+                if by_mean:
+                    by_x -= h.mean(-1, keepdims=True)
+                expected = by_x * scale, (gradient * normal).sum((0, 1)), gradient.astype(np.float64).sum((0, 1))
+                gradients = (cs.layer_norm_gradient if by_mean else cs.rms_norm_gradient)(x, gain, gradient, epsilon=0.5)
+                self.assertEqual(len(gradients), 3 if by_mean else 2)
+                for got, want in zip(gradients, expected):
+                    np.testing.assert_allclose(got.to_host(), want, error, 20 * error)
+        self.assertRaises(ValueError, lambda: cs.rms_norm_gradient(x, gain, gradient[0]))
+
     def test_cross_entropy(self):
         host = samples(np.dtype("float32"), 20).reshape(4, 5)
         labels = np.int32([3, -1, 0, 4])

@@ -75,6 +75,9 @@ programs() {
             op == "ADD" ? 1 : 4
         printf "indices.cl -D%s -DINDEX=%s -DTYPE=%s -DW=1 -DEACH=%d -DANYWHERE\n", op, number, type, op == "ADD" ? 1 : 4
     }
+    function row_sums(type, sum, n) {
+        printf "row_sums.cl -DTYPE=%s -DSUM=%s -DSUMS=%d -DW=1\n", type, sum == "double" ? "double -DDOUBLES" : sum, n
+    }
     function draw(kind, out, per, lanes, shape) {
         shape = lanes == 8 ? "RUNS" : "ALIGNED"
         printf "random.cl -D%s -DOUT=%s -DPER=%d -DLANES=%d -DW=%d -DSTEPS=4 -D%s\n", kind, out, per, lanes,
@@ -100,7 +103,8 @@ programs() {
         print "pack.cl -DIN=half -DTYPE=half -DSUM=float -DW=1 -DPRODUCTS=1 -DCOLUMNS=256"
         all_rows("softmax"); all_rows("log_softmax"); all_rows("softmax_gradient")
         all_rows("log_softmax_gradient"); all_rows("cross_entropy"); all_rows("cross_entropy_gradient")
-        all_rows("layer_norm"); all_rows("rms_norm")
+        all_rows("layer_norm"); all_rows("rms_norm"); all_rows("layer_norm_gradient"); all_rows("rms_norm_gradient")
+        row_sums("float", "float", 2); row_sums("half", "float", 1); row_sums("double", "double", 1); row_sums("bfloat16", "float", 2)
         units("mma.cl"); units("wgmma.cl")
         indices("SELECT", "int", "uchar", 8); indices("SCATTER", "long", "ulong", 64); indices("SELECT", "uint", "uint", 32)
         indices("ADD", "uchar", "float", 32); indices("ADD", "int", "half", 16); indices("ADD", "long", "bfloat16", 16)
@@ -154,6 +158,7 @@ check "pack.cl compiles without warnings" "$(lint pack.cl)"
 check "panels.cl compiles without warnings" "$(lint panels.cl)"
 check "random.cl compiles without warnings" "$(lint random.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
+check "row_sums.cl compiles without warnings" "$(lint row_sums.cl)"
 check "rows.cl compiles without warnings" "$(lint rows.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
 check "wgmma.cl compiles without warnings" "$(lint wgmma.cl)"

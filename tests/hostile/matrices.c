@@ -4,6 +4,7 @@
  * the flags
  *   out     the call writes to it
  *   behind  the same of a second one
+ *   last    the same of a third one
  *   lone    the call's only one, so that any count will do
  *   tall    its columns have nothing to do with other arguments
  *   any_rows, any_columns  nor have its rows, or its columns, which may be none
@@ -13,7 +14,7 @@
 
 #include "hostile.h"
 
-enum { SIDE = 4, BEHIND = 64 };
+enum { SIDE = 4, BEHIND = 64, LAST = 128 };
 
 /* The fields that matrices and vectors share. */
 struct view {
@@ -23,11 +24,15 @@ struct view {
 };
 
 static bool is_written(const struct arg *arg) {
-    return has_flag(arg, "out") || has_flag(arg, "behind");
+    return has_flag(arg, "out") || has_flag(arg, "behind") || has_flag(arg, "last");
 }
 
 static cls_buffer buffer_of(const struct arg *arg) {
     return is_written(arg) ? stock.from : stock.handles[BUFFER].live;
+}
+
+static size_t offset_of(const struct arg *arg) {
+    return has_flag(arg, "behind") ? BEHIND : has_flag(arg, "last") ? LAST : 0;
 }
 
 static cls_dtype dtype_of(const struct arg *arg) {
@@ -39,14 +44,13 @@ static cls_dtype dtype_of(const struct arg *arg) {
 
 static union value good_matrix(const struct arg *arg, unsigned slot) {
     (void)slot;
-    const size_t offset = has_flag(arg, "behind") ? BEHIND : 0;
-    return (union value){.matrix =
-                             cls_matrix_at(buffer_of(arg), dtype_of(arg), offset, SIDE, SIDE)};
+    return (union value){
+        .matrix = cls_matrix_at(buffer_of(arg), dtype_of(arg), offset_of(arg), SIDE, SIDE)};
 }
 
 static union value good_vector(const struct arg *arg, unsigned slot) {
     (void)slot;
-    return (union value){.vector = cls_vector_of(buffer_of(arg), dtype_of(arg), SIDE)};
+    return (union value){.vector = {buffer_of(arg), dtype_of(arg), offset_of(arg), SIDE, 1}};
 }
 
 /* What is bad of both; `fields` are those of *at. */
