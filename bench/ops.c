@@ -3,7 +3,8 @@
  * (c) Every cast, where and unary operation against a device copy of the same number of bytes read and
  * written, on arrays far beyond the caches. Where an operation misses the bar, it is measured on data
  * that stays in a cache too: one that misses it even there is limited by its arithmetic, and the row
- * says so with that figure. Softmax, layer_norm and its gradients along rows are such operations, too.
+ * says so with that figure. Operations along the rows of a matrix, and of a vector for each row or column, are such
+ * operations, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,9 @@ enum family {
     FAMILY_PARAM,
     FAMILY_SOFTMAX, /* along rows, from here on */
     FAMILY_NORM,
+    FAMILY_ADD_ROW,
+    FAMILY_ADD_COLUMN,
+    FAMILY_TRANSPOSE,
     FAMILY_SELECT,
     FAMILY_SCATTER,
     FAMILY_SCATTER_ADD, /* read and write three arrays, from here on */
@@ -62,7 +66,7 @@ struct job {
     int op;
     cls_dtype from, to; /* of a where: the condition and the values */
     size_t count;
-    size_t columns; /* of a softmax or a norm */
+    size_t columns; /* of a matrix */
     unsigned batch;
     char excuse[96];
 };
@@ -148,26 +152,39 @@ static cls_status submit_norm_gradient(const struct job *job) {
 static cls_status submit_rows(const struct job *job) {
     const size_t rows = job->count / job->columns;
     const struct field *field = job->field;
+    const cls_stream stream = field->stream;
     const cls_matrix in = cls_matrix_of(field->in[0], job->from, rows, job->columns);
     const cls_matrix out = cls_matrix_of(field->out, job->to, rows, job->columns);
-    const cls_vector gain = cls_vector_of(field->in[1], job->from, job->columns);
+    const cls_matrix turned = cls_matrix_of(field->out, job->to, job->columns, rows);
+    const cls_vector row = cls_vector_of(field->in[1], job->from, job->columns);
+    const cls_vector column = cls_vector_of(field->in[2], job->from, rows);
     const cls_vector shift = cls_vector_of(field->in[2], job->from, job->columns);
     const cls_vector order = cls_vector_of(field->order, CLS_U32, rows);
     const cls_array none = {0};
-    const bool by_column = job->family == FAMILY_COLUMN_SUMS;
-    const cls_vector sums = cls_vector_of(field->out, job->to, by_column ? job->columns : rows);
-    if (job->family >= FAMILY_ROW_SUMS)
-        return by_column ? cls_reduce_columns_async(CLS_REDUCE_SUM, in, sums, field->stream)
-                         : cls_reduce_rows_async(CLS_REDUCE_SUM, in, sums, field->stream);
-    if (job->family == FAMILY_SELECT)
-        return cls_select_rows_async(in, order, out, none, field->stream);
-    if (job->family == FAMILY_SCATTER)
-        return cls_scatter_rows_async(in, order, out, none, field->stream);
-    if (job->family == FAMILY_SCATTER_ADD)
-        return cls_scatter_add_rows_async(in, order, out, none, field->stream);
-    return job->family == FAMILY_NORM
-               ? cls_layer_norm_async(in, gain, shift, 1e-5, out, field->stream)
-               : cls_softmax_async(in, out, field->stream);
+    const cls_vector row_sums = cls_vector_of(field->out, job->to, rows);
+    const cls_vector column_sums = cls_vector_of(field->out, job->to, job->columns);
+    switch (job->family) {
+    case FAMILY_NORM:
+        return cls_layer_norm_async(in, row, shift, 1e-5, out, stream);
+    case FAMILY_ADD_ROW:
+        return cls_binary_rows_async(CLS_BINARY_ADD, in, row, out, stream);
+    case FAMILY_ADD_COLUMN:
+        return cls_binary_columns_async(CLS_BINARY_ADD, in, column, out, stream);
+    case FAMILY_TRANSPOSE:
+        return cls_transpose_async(in, turned, stream);
+    case FAMILY_SELECT:
+        return cls_select_rows_async(in, order, out, none, stream);
+    case FAMILY_SCATTER:
+        return cls_scatter_rows_async(in, order, out, none, stream);
+    case FAMILY_SCATTER_ADD:
+        return cls_scatter_add_rows_async(in, order, out, none, stream);
+    case FAMILY_ROW_SUMS:
+        return cls_reduce_rows_async(CLS_REDUCE_SUM, in, row_sums, stream);
+    case FAMILY_COLUMN_SUMS:
+        return cls_reduce_columns_async(CLS_REDUCE_SUM, in, column_sums, stream);
+    default:
+        return cls_softmax_async(in, out, stream);
+    }
 }
 
 static cls_status submit(const struct job *job) {
@@ -339,6 +356,9 @@ static void unaries(struct field *field, cls_dtype dtype) {
 static void along_rows(struct field *field, enum family family, cls_dtype dtype) {
     static const char *const names[] = {[FAMILY_SOFTMAX] = "softmax",
                                         [FAMILY_NORM] = "layer_norm",
+                                        [FAMILY_ADD_ROW] = "add a row",
+                                        [FAMILY_ADD_COLUMN] = "add a column",
+                                        [FAMILY_TRANSPOSE] = "transpose",
                                         [FAMILY_LAYER_NORM_GRADIENT] = "layer_norm_gradient",
                                         [FAMILY_RMS_NORM_GRADIENT] = "rms_norm_gradient",
                                         [FAMILY_ROW_SUMS] = "sums of rows",
@@ -414,8 +434,9 @@ int main(int argc, char **argv) {
             unaries(&field, dtypes[i]);
     bench_section("(c) along rows");
     static const enum family families[] = {
-        FAMILY_SOFTMAX,           FAMILY_NORM,     FAMILY_LAYER_NORM_GRADIENT,
-        FAMILY_RMS_NORM_GRADIENT, FAMILY_ROW_SUMS, FAMILY_COLUMN_SUMS};
+        FAMILY_SOFTMAX,           FAMILY_NORM,      FAMILY_ADD_ROW,
+        FAMILY_ADD_COLUMN,        FAMILY_TRANSPOSE, FAMILY_LAYER_NORM_GRADIENT,
+        FAMILY_RMS_NORM_GRADIENT, FAMILY_ROW_SUMS,  FAMILY_COLUMN_SUMS};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         along_rows(&field, families[i], CLS_F32);
         along_rows(&field, families[i], CLS_F16);

@@ -446,7 +446,7 @@ static void FN(write_out)(R value, global MEMORY(OUT) *p, long left) {
 #undef R
 #undef M
 #undef U
-#else
+#elif !defined(MATRIX) /* cl/matrix.cl has launches of its own */
 /*
  * The launch. A work-group takes STEPS * BATCH rows of vectors, in which neighbouring work-items
  * take neighbouring vectors.

@@ -20,26 +20,32 @@ enum {
 
 /* --- operands --- */
 
-/* `height` times `width` elements, which the caller has filled in as the operand's span. */
-static cls_status add_operand(struct row_call *call, struct row_operand operand, cls_buffer buffer,
-                              cls_dtype dtype, size_t offset) {
-    const size_t height = operand.span.height, width = operand.span.width;
+cls_status row_operand_place(struct row_operand *operand, const char *name, cls_buffer buffer,
+                             cls_dtype dtype, size_t offset) {
+    const size_t height = operand->span.height, width = operand->span.width;
     const size_t size = cls_dtype_size(dtype);
     size_t count = 0, bytes;
     bool over = false;
     if (height && width) {
-        over = __builtin_mul_overflow(height - 1, operand.step, &count);
+        over = __builtin_mul_overflow(height - 1, operand->step, &count);
         over = __builtin_add_overflow(count, width, &count) || over;
         over = __builtin_add_overflow(offset, count, &bytes) || over;
         over = __builtin_mul_overflow(bytes, size, &bytes) || over;
     }
     if (over)
-        return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: an element beyond all memory", call->name);
-    operand.array = cls_array_at(buffer, dtype, offset, count);
-    operand.span = (struct byte_span){offset * size, width * size, operand.step * size,
-                                      height,        count * size, 1};
-    call->operands[call->n_operands++] = operand;
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: an element beyond all memory", name);
+    operand->array = cls_array_at(buffer, dtype, offset, count);
+    operand->span = (struct byte_span){offset * size, width * size, operand->step * size,
+                                       height,        count * size, 1};
     return CLS_SUCCESS;
+}
+
+static cls_status add_operand(struct row_call *call, struct row_operand operand, cls_buffer buffer,
+                              cls_dtype dtype, size_t offset) {
+    cls_status status = row_operand_place(&operand, call->name, buffer, dtype, offset);
+    if (!status)
+        call->operands[call->n_operands++] = operand;
+    return status;
 }
 
 cls_status row_call_add_matrix(struct row_call *call, const cls_matrix *matrix, bool is_output) {
@@ -215,7 +221,7 @@ static unsigned fill_args(const struct row_call *call, size_t team, size_t rows_
     for (unsigned i = 0; i < call->n_operands - call->n_sums; i++) {
         const struct row_operand *operand = &call->operands[i];
         args[n++] = op_arg_span(call->op.views[i].buffer, operand->is_output, &operand->span);
-        args[n++] = row_operand_place(operand);
+        args[n++] = row_operand_arg(operand);
     }
     if (sums)
         args[n++] = op_arg_out(sums);

@@ -22,6 +22,11 @@ struct row_operand {
     bool is_output;
 };
 
+/* Fills in the array and the span of an operand: `span.height` rows of `span.width` elements, which are given, `step`
+ * elements apart. Leaves it alone on failure. */
+cls_status row_operand_place(struct row_operand *operand, const char *name, cls_buffer buffer,
+                             cls_dtype dtype, size_t offset);
+
 /* A call while it is checked. The caller fills in the members before `op`; outputs are the last operands. */
 struct row_call {
     enum row_op kind;
@@ -39,7 +44,7 @@ cls_status row_call_add_matrix(struct row_call *call, const cls_matrix *matrix, 
 cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector, enum row_role role);
 
 /* The kernels' argument: where the operand begins, and its step. */
-static inline struct op_arg row_operand_place(const struct row_operand *operand) {
+static inline struct op_arg row_operand_arg(const struct row_operand *operand) {
     const uint64_t numbers[] = {operand->array.offset, operand->step};
     return op_arg_value(numbers, sizeof numbers);
 }

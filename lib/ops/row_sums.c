@@ -52,7 +52,7 @@ static cls_status row_sums_merge(struct row_call *call, const struct row_sums *s
     args[n++] = op_arg_value(from_to, sizeof from_to);
     for (unsigned i = call->n_operands - call->n_sums; i < call->n_operands; i++) {
         args[n++] = op_arg_span(call->op.views[i].buffer, true, &call->operands[i].span);
-        args[n++] = row_operand_place(&call->operands[i]);
+        args[n++] = row_operand_arg(&call->operands[i]);
     }
     args[n++] = op_arg_value(shape, sizeof shape);
     return op_launch(&call->op, sums->kernel, args, n, divide_up(blocks * width, local) * local,

@@ -341,6 +341,88 @@ cls_status spec_of_row_sums(cls_dtype dtype, unsigned n_sums, const struct spec 
     return CLS_SUCCESS;
 }
 
+/* --- matrices --- */
+
+enum { MATRIX_ROWS = 4 }; /* of a GPU's work-item, which keeps as many loads in flight */
+
+static struct spec *matrix_spec_new(const struct matrix_op *op, enum shape shape, bool one_by_one) {
+    static const char *const macros[] = {"", " -DROW", " -DCOLUMN"};
+    static const char *const names[] = {"matrix", "rows", "columns"};
+    const struct type_row *a = type_row(op->a), *out = type_row(op->out);
+    const bool copies = op->row->family == OP_UNARY, casts = op->row->family == OP_CAST;
+    const char *a_name = copies ? a->bits : a->opencl;
+    struct spec *spec = spec_new("matrix.cl", "map_matrix");
+    if (!spec)
+        return NULL;
+    shape_map(spec, shape, a->size, out->size, false);
+    spec->vector = one_by_one ? 1 : spec->vector;
+    spec->batch = shape == SHAPE_RUNS ? 1 : MATRIX_ROWS;
+    snprintf(spec->label, sizeof spec->label, "%s_%s%s_%s%s%s", op->row->name, names[op->vector],
+             op->is_reversed ? "_reversed" : "", a->name, casts ? "_" : "", casts ? out->name : "");
+    snprintf(spec->options, sizeof spec->options,
+             "-w -D%s -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -D%s%s%s",
+             family_names[op->row->family], op->row->name, op->row->name, a_name, a_name,
+             copies ? a_name : out->opencl, spec->vector, spec->batch, shape_macros[shape],
+             macros[op->vector], op->is_reversed ? " -DREVERSED" : "");
+    return spec;
+}
+
+cls_status spec_of_matrix(const struct matrix_op *op, enum shape shape, size_t columns,
+                          const struct spec **found) {
+    static slot casts[TYPES][TYPES][SHAPES][2],
+        others[OP_ROWS][TYPES][MATRIX_VECTORS][2][SHAPES][2];
+    const unsigned a = type_row(op->a)->index, out = type_row(op->out)->index;
+    const bool one_by_one = shape == SHAPE_RUNS && columns < RUN_VECTOR;
+    slot *at =
+        op->row->family == OP_CAST
+            ? &casts[a][out][shape][one_by_one]
+            : &others[op_row_index(op->row)][a][op->vector][op->is_reversed][shape][one_by_one];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = matrix_spec_new(op, shape, one_by_one);
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        known = publish(at, spec);
+    }
+    *found = known;
+    return CLS_SUCCESS;
+}
+
+enum { RUN_SIDE = 128, TRANSPOSE_GROUP = 256, BANK = 4 /* bytes, of local memory */ };
+
+static struct spec *transpose_spec_new(const struct type_row *type, enum shape shape) {
+    struct spec *spec = spec_new("transpose.cl", "transpose");
+    char how[32] = "RUNS";
+    if (!spec)
+        return NULL;
+    /* Each row of a block is in a page of its own: a CPU's is long for the sake of the TLB. A group's has at least 64
+     * bytes; 64 rows of 8-byte elements would not fit into local memory. */
+    spec->vector = shape == SHAPE_RUNS ? RUN_SIDE : type->size < 4 ? 64 : 32;
+    spec->local = shape == SHAPE_RUNS ? 1 : TRANSPOSE_GROUP;
+    if (shape != SHAPE_RUNS)
+        snprintf(how, sizeof how, "GROUP=%u -DPAD=%u", spec->local,
+                 type->size < BANK ? (unsigned)(BANK / type->size) : 1);
+    snprintf(spec->label, sizeof spec->label, "transpose_%s", type->name);
+    snprintf(spec->options, sizeof spec->options, "-w -DTYPE=%s -DSIDE=%u -D%s", type->bits,
+             spec->vector, how);
+    return spec;
+}
+
+cls_status spec_of_transpose(cls_dtype dtype, enum shape shape, const struct spec **found) {
+    static slot slots[TYPES][SHAPES];
+    const struct type_row *type = type_row(dtype);
+    slot *at = &slots[type->index][shape];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = transpose_spec_new(type, shape);
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        known = publish(at, spec);
+    }
+    *found = known;
+    return CLS_SUCCESS;
+}
+
 /* --- random numbers --- */
 
 /* Counters of a work-item of a CPU, whose vector units have eight words, and its steps: 8,192 elements. */

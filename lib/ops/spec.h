@@ -124,6 +124,24 @@ cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool 
 /* Merges `n_sums` sums of each column, 1 or 2, whose results are f32, f64, f16 or bf16: cl/row_sums.cl. */
 cls_status spec_of_row_sums(cls_dtype dtype, unsigned n_sums, const struct spec **spec);
 
+/* A binary operation's vector of a matrix: with an element for each column, or for each row. */
+enum matrix_vector { VECTOR_NONE, VECTOR_ROW, VECTOR_COLUMN, MATRIX_VECTORS };
+
+/* A cast or a copy of a matrix, or a binary operation with a vector. */
+struct matrix_op {
+    const struct op_row *row;
+    cls_dtype a, out;
+    enum matrix_vector vector;
+    bool is_reversed; /* the vector is the first operand */
+};
+
+/* Of the shapes of GPUs `batch` is the rows of a work-item; of CPUs rows of few columns are taken element by element. */
+cls_status spec_of_matrix(const struct matrix_op *op, enum shape shape, size_t columns,
+                          const struct spec **spec);
+
+/* Transposition, by items of a CPU (SHAPE_RUNS) or by groups; `vector` is the rows and columns of a block. */
+cls_status spec_of_transpose(cls_dtype dtype, enum shape shape, const struct spec **spec);
+
 /* Draws of random numbers: the macros of cl/random.cl. Words as they are, and integers below n, are two. */
 enum draw {
     DRAW_BITS,

@@ -87,6 +87,15 @@ programs() {
         draw(kind, "float", 4, 1); draw(kind, "half", 4, 2); draw(kind, "bfloat16", 4, 8)
         draw(kind, "double", per_double, 1); draw(kind, "double", per_double, 8)
     }
+    # A binary operation with a vector for each row or column, by items of a CPU and of groups.
+    function matrix(name, t, out, options) {
+        options = sprintf("matrix.cl -DBINARY -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s", name, name, t, t, out)
+        print options " -DROW -DW=16 -DBATCH=1 -DRUNS"; print options " -DCOLUMN -DREVERSED -DW=1 -DBATCH=1 -DRUNS"
+        print options " -DROW -DREVERSED -DW=4 -DBATCH=4 -DALIGNED"; print options " -DCOLUMN -DW=2 -DBATCH=4 -DANYWHERE"
+    }
+    function transpose(t) {
+        print "transpose.cl -DTYPE=" t " -DSIDE=128 -DRUNS"; print "transpose.cl -DTYPE=" t " -DSIDE=32 -DGROUP=256 -DPAD=1"
+    }
     # By matrix units: split, whole, and in their place.
     function units(file) {
         product(file, "float", "float", 1, " -DPRODUCTS=3"); product(file, "float", "float", 1, " -DPRODUCTS=1")
@@ -105,6 +114,11 @@ programs() {
         all_rows("log_softmax_gradient"); all_rows("cross_entropy"); all_rows("cross_entropy_gradient")
         all_rows("layer_norm"); all_rows("rms_norm"); all_rows("layer_norm_gradient"); all_rows("rms_norm_gradient")
         row_sums("float", "float", 2); row_sums("half", "float", 1); row_sums("double", "double", 1); row_sums("bfloat16", "float", 2)
+        matrix("sub", "float", "float"); matrix("add", "bfloat16", "bfloat16"); matrix("lt", "half", "uchar")
+        matrix("pow", "double", "double"); matrix("div", "int", "int"); matrix("eq", "uchar", "uchar")
+        print "matrix.cl -DCAST -DOP=op_cast -DUSES_cast -DA=double -DB=double -DOUT=half -DW=16 -DBATCH=1 -DRUNS"
+        print "matrix.cl -DUNARY -DOP=op_copy -DUSES_copy -DA=uint -DB=uint -DOUT=uint -DW=4 -DBATCH=4 -DALIGNED"
+        transpose("uchar"); transpose("ushort"); transpose("uint"); transpose("ulong")
         units("mma.cl"); units("wgmma.cl")
         indices("SELECT", "int", "uchar", 8); indices("SCATTER", "long", "ulong", 64); indices("SELECT", "uint", "uint", 32)
         indices("ADD", "uchar", "float", 32); indices("ADD", "int", "half", 16); indices("ADD", "long", "bfloat16", 16)
@@ -152,6 +166,7 @@ check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $cou
 check "blocks.cl compiles without warnings" "$(lint blocks.cl)"
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
+check "matrix.cl compiles without warnings" "$(lint matrix.cl)"
 check "mma.cl compiles without warnings" "$(lint mma.cl)"
 check "indices.cl compiles without warnings" "$(lint indices.cl)"
 check "pack.cl compiles without warnings" "$(lint pack.cl)"
@@ -161,5 +176,6 @@ check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "row_sums.cl compiles without warnings" "$(lint row_sums.cl)"
 check "rows.cl compiles without warnings" "$(lint rows.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
+check "transpose.cl compiles without warnings" "$(lint transpose.cl)"
 check "wgmma.cl compiles without warnings" "$(lint wgmma.cl)"
 finish

@@ -32,6 +32,8 @@ run test_softmax 'softmax'
 run test_layer_norm 'layer_norm'
 run test_indices '*_f32 by i32'
 run test_norm_gradient 'layer_norm'
+run test_matrices '*u8'
+run test_matrices 'check_transpose'
 run test_softmax 'cross_entropy_gradient'
 BATCH_GRAPHS=16 BATCH_EXACT=1
 [ "${TEST_EFFORT:-}" != long ] || BATCH_GRAPHS=48

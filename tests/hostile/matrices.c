@@ -8,6 +8,7 @@
  *   lone    the call's only one, so that any count will do
  *   tall    its columns have nothing to do with other arguments
  *   any_rows, any_columns  nor have its rows, or its columns, which may be none
+ *   any     of any type
  *   labels  any integers of 32 bits will do, whatever they are
  */
 #include <stdlib.h>
@@ -93,7 +94,8 @@ static void bad_fields(const struct arg *arg, const union value *at, struct view
         add_bad(list, "an unknown dtype", CLS_ERROR_INVALID_VALUE, *at);
     }
     *fields.dtype = has_flag(arg, "labels") ? CLS_F32 : CLS_U32;
-    add_bad(list, "another dtype", CLS_ERROR_TYPE_MISMATCH, *at);
+    if (!has_flag(arg, "any"))
+        add_bad(list, "another dtype", CLS_ERROR_TYPE_MISMATCH, *at);
     *fields.dtype = dtype;
 }
 

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Element-by-element operations of matrices (clstream/matrices.h), but for transposition. */
+#include <clstream/matrices.h>
+
+#include "base/error.h"
+#include "base/types.h"
+#include "memory/buffer.h"
+#include "ops/map.h"
+#include "ops/matrix_operand.h"
+#include "ops/reduction_cut.h"
+
+enum {
+    ITEM_ELEMENTS = 8192, /* of a CPU's work-item: microseconds of work */
+    LEAST_GROUP = 64      /* work-items: devices of smaller groups have the shape of CPUs */
+};
+
+/* A call. The operands are the input, the vector, if there is one, and the output. */
+struct matrix_work {
+    const struct op_row *row;
+    const char *name;
+    enum matrix_vector vector;
+    bool is_reversed;
+    size_t rows, columns;
+    struct row_operand operands[OP_MAX_VIEWS];
+    unsigned n_operands;
+    struct op_call op;
+};
+
+/* How the work is divided: see cl/matrix.cl. */
+struct matrix_cut {
+    size_t groups, local;
+    uint32_t team, height, width, across;
+};
+
+/* --- checks --- */
+
+static cls_status matrices_check_types(const struct matrix_work *work) {
+    const struct op_view *views = work->op.views;
+    const unsigned out = work->n_operands - 1;
+    const cls_dtype types[] = {views[0].dtype, views[1].dtype};
+    cls_status status = map_check_inputs(work->row, types);
+    if (!status && work->row->result != RESULT_VIEW)
+        status = map_check_typed(work->row, "out", views[out].dtype,
+                                 op_result_dtype(work->row, types[0]));
+    for (unsigned i = 0; i <= out && !status; i++)
+        status = op_check_dtype(&work->op, views[i].dtype);
+    return status ? status : map_check_rounding(work->row, types[0], work->op.context);
+}
+
+static cls_status matrices_check(const struct matrix_work *work) {
+    const unsigned out = work->n_operands - 1;
+    cls_status status = matrices_check_types(work);
+    for (unsigned i = 0; i < out && !status; i++)
+        status = matrix_check_overlap(work->name, &work->op, work->operands, i, i == 0);
+    return status;
+}
+
+/* --- the launch --- */
+
+/* The rows of matrices without gaps are one. */
+static void join_rows(struct matrix_work *work) {
+    const struct row_operand *operands = work->operands;
+    if (work->vector != VECTOR_NONE || operands[0].step != work->columns ||
+        operands[1].step != work->columns)
+        return;
+    work->columns *= work->rows;
+    work->rows = 1;
+}
+
+static bool matrices_aligned(const struct matrix_work *work) {
+    const struct op_view *views = work->op.views;
+    const size_t in = cls_dtype_size(views[0].dtype);
+    const size_t out = cls_dtype_size(views[work->n_operands - 1].dtype);
+    const unsigned vector = spec_aligned_vector(in > out ? in : out, out);
+    for (unsigned i = 0; i < work->n_operands; i++) {
+        const struct row_operand *operand = &work->operands[i];
+        const size_t size = cls_dtype_size(operand->array.dtype);
+        const size_t alignment = spec_alignment(vector, size);
+        const bool has_pitch = operand->role == ROW_MATRIX && work->rows > 1;
+        /* What has a step is read element by element. */
+        if ((operand->role == ROW_MATRIX || operand->step == 1) &&
+            (operand->span.start % alignment || (has_pitch && operand->span.pitch % alignment)))
+            return false;
+    }
+    return true;
+}
+
+static enum shape matrices_shape(const struct matrix_work *work) {
+    const bool small_groups = work->op.device->info.max_work_group < LEAST_GROUP;
+    return small_groups ? SHAPE_RUNS : map_shape_of(&work->op, matrices_aligned(work));
+}
+
+/* A CPU's item takes rows, or a part of a long one. */
+static struct matrix_cut cut_by_item(const struct matrix_work *work) {
+    const size_t width = lesser(work->columns, ITEM_ELEMENTS);
+    const size_t height = clamp(ITEM_ELEMENTS / width, 1, work->rows);
+    return (struct matrix_cut){.local = 1,
+                               .team = 1,
+                               .height = (uint32_t)height,
+                               .width = (uint32_t)width,
+                               .across = (uint32_t)divide_up(work->columns, width)};
+}
+
+static struct matrix_cut cut_by_team(const struct matrix_work *work, const struct spec *spec,
+                                     size_t local) {
+    const size_t vectors = divide_up(work->columns, spec->vector);
+    size_t team = 1;
+    while (team < local && team < vectors)
+        team *= 2;
+    return (struct matrix_cut){.local = local,
+                               .team = (uint32_t)team,
+                               .height = (uint32_t)(local / team * spec->batch),
+                               .width = (uint32_t)(team * spec->vector),
+                               .across = (uint32_t)divide_up(vectors, team)};
+}
+
+static struct matrix_cut matrices_cut(const struct matrix_work *work, const struct spec *spec,
+                                      struct kernel *kernel) {
+    const size_t local = power_of_two_below(lesser(op_max_group(&work->op, kernel), spec->local));
+    struct matrix_cut cut = spec->local > 1 ? cut_by_team(work, spec, local) : cut_by_item(work);
+    cut.groups = divide_up(work->rows, cut.height) * cut.across;
+    return cut;
+}
+
+static cls_status matrices_launch(struct matrix_work *work) {
+    const struct spec *spec;
+    struct kernel *kernel;
+    struct op_arg args[OP_MAX_ARGS];
+    unsigned n = 0;
+    join_rows(work);
+    const struct op_view *views = work->op.views;
+    const struct matrix_op op = {.row = work->row,
+                                 .a = views[0].dtype,
+                                 .out = views[work->n_operands - 1].dtype,
+                                 .vector = work->vector,
+                                 .is_reversed = work->is_reversed};
+    cls_status status = spec_of_matrix(&op, matrices_shape(work), work->columns, &spec);
+    if (!status)
+        status = op_kernel(&work->op, &spec->kernel, &kernel);
+    if (status)
+        return status;
+    const struct matrix_cut cut = matrices_cut(work, spec, kernel);
+    const uint32_t numbers[] = {cut.team, cut.height, cut.width, cut.across};
+    for (unsigned i = 0; i < work->n_operands; i++)
+        n += matrix_args(&work->op, work->operands, i, i + 1 == work->n_operands, &args[n]);
+    args[n++] = matrix_pair(work->rows, work->columns);
+    args[n++] = op_arg_value(numbers, sizeof numbers);
+    return op_launch(&work->op, kernel, args, n, cut.groups * cut.local, cut.local);
+}
+
+static cls_status matrices_run(struct matrix_work *work, cls_stream stream, bool blocking) {
+    cls_status status = matrix_begin(&work->op, stream, work->operands, work->n_operands, blocking);
+    if (status)
+        return status;
+    status = matrices_check(work);
+    if (!status)
+        status = work->rows && work->columns ? matrices_launch(work) : op_check_stream(&work->op);
+    return op_end(&work->op, status, blocking);
+}
+
+/* --- calls --- */
+
+static cls_status add_matrix(struct matrix_work *work, const cls_matrix *matrix) {
+    if (matrix->rows != work->rows || matrix->columns != work->columns)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: matrices of %zu x %zu and %zu x %zu",
+                         work->name, work->rows, work->columns, matrix->rows, matrix->columns);
+    return matrix_operand(work->name, matrix, &work->operands[work->n_operands++]);
+}
+
+static cls_status add_vector(struct matrix_work *work, const cls_vector *vector) {
+    const bool by_column = work->vector == VECTOR_ROW;
+    const size_t count = by_column ? work->columns : work->rows;
+    if (vector->count != count)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: a vector of %zu elements for %zu %s",
+                         work->name, vector->count, count, by_column ? "columns" : "rows");
+    return matrix_vector_operand(work->name, vector, &work->operands[work->n_operands++]);
+}
+
+static cls_status binary_matrix(cls_binary_op op, const cls_matrix *in, const cls_vector *vector,
+                                const cls_matrix *out, enum matrix_vector kind, bool is_reversed,
+                                cls_stream stream, bool blocking) {
+    struct matrix_work work = {.row = op_row_of(OP_BINARY, (int)op),
+                               .vector = kind,
+                               .is_reversed = is_reversed,
+                               .rows = in->rows,
+                               .columns = in->columns};
+    if (!work.row)
+        return error_set(CLS_ERROR_INVALID_VALUE, "binary: no such operation");
+    work.name = work.row->name;
+    cls_status status = add_matrix(&work, in);
+    if (!status)
+        status = add_vector(&work, vector);
+    if (!status)
+        status = add_matrix(&work, out);
+    return status ? status : matrices_run(&work, stream, blocking);
+}
+
+cls_status cls_binary_rows(cls_binary_op op, cls_matrix in, cls_vector row, cls_matrix out,
+                           cls_stream stream) {
+    return binary_matrix(op, &in, &row, &out, VECTOR_ROW, false, stream, true);
+}
+
+cls_status cls_binary_rows_async(cls_binary_op op, cls_matrix in, cls_vector row, cls_matrix out,
+                                 cls_stream stream) {
+    return binary_matrix(op, &in, &row, &out, VECTOR_ROW, false, stream, false);
+}
+
+cls_status cls_binary_rows_reversed(cls_binary_op op, cls_matrix in, cls_vector row, cls_matrix out,
+                                    cls_stream stream) {
+    return binary_matrix(op, &in, &row, &out, VECTOR_ROW, true, stream, true);
+}
+
+cls_status cls_binary_rows_reversed_async(cls_binary_op op, cls_matrix in, cls_vector row,
+                                          cls_matrix out, cls_stream stream) {
+    return binary_matrix(op, &in, &row, &out, VECTOR_ROW, true, stream, false);
+}
+
+cls_status cls_binary_columns(cls_binary_op op, cls_matrix in, cls_vector column, cls_matrix out,
+                              cls_stream stream) {
+    return binary_matrix(op, &in, &column, &out, VECTOR_COLUMN, false, stream, true);
+}
+
+cls_status cls_binary_columns_async(cls_binary_op op, cls_matrix in, cls_vector column,
+                                    cls_matrix out, cls_stream stream) {
+    return binary_matrix(op, &in, &column, &out, VECTOR_COLUMN, false, stream, false);
+}
+
+cls_status cls_binary_columns_reversed(cls_binary_op op, cls_matrix in, cls_vector column,
+                                       cls_matrix out, cls_stream stream) {
+    return binary_matrix(op, &in, &column, &out, VECTOR_COLUMN, true, stream, true);
+}
+
+cls_status cls_binary_columns_reversed_async(cls_binary_op op, cls_matrix in, cls_vector column,
+                                             cls_matrix out, cls_stream stream) {
+    return binary_matrix(op, &in, &column, &out, VECTOR_COLUMN, true, stream, false);
+}
+
+static cls_status cast_matrix(const cls_matrix *in, const cls_matrix *out, cls_stream stream,
+                              bool blocking) {
+    struct matrix_work work = {.row = in->dtype == out->dtype ? op_row_named(OP_UNARY, "copy")
+                                                              : op_row_of(OP_CAST, 0),
+                               .name = "cast_matrix",
+                               .rows = in->rows,
+                               .columns = in->columns};
+    cls_status status = add_matrix(&work, in);
+    if (!status)
+        status = add_matrix(&work, out);
+    return status ? status : matrices_run(&work, stream, blocking);
+}
+
+cls_status cls_cast_matrix(cls_matrix in, cls_matrix out, cls_stream stream) {
+    return cast_matrix(&in, &out, stream, true);
+}
+
+cls_status cls_cast_matrix_async(cls_matrix in, cls_matrix out, cls_stream stream) {
+    return cast_matrix(&in, &out, stream, false);
+}
