@@ -26,19 +26,20 @@
 #include <clstream/share.h>   /* one memory in several contexts */
 
 /* Operations on arrays and matrices, instead of one's own kernels. */
-#include <clstream/batch.h>    /* record a chain of operations, run it as few kernels */
-#include <clstream/binary.h>   /* add, mul, min, comparisons, ... of two arrays */
-#include <clstream/blas.h>     /* matrix products, through CLBlast */
-#include <clstream/cast.h>     /* conversions; the common rules of all operations */
-#include <clstream/host.h>     /* single operations on host memory */
-#include <clstream/indices.h>  /* rows and elements by number: select, gather, scatter */
-#include <clstream/matrices.h> /* a vector for each row or column, casts, transposition */
-#include <clstream/random.h>   /* uniform, normal, integers, dropout: Philox */
-#include <clstream/reduce.h>   /* sum, min, max, mean, argmax, dot */
-#include <clstream/rows.h>     /* softmax, cross entropy, layer_norm, ... along rows */
-#include <clstream/typed.h>    /* all of these under typed names: cls_add_f32, ... */
-#include <clstream/unary.h>    /* exp, relu, scale, ... of one array */
-#include <clstream/where.h>    /* selection by a condition */
+#include <clstream/batch.h>     /* record a chain of operations, run it as few kernels */
+#include <clstream/binary.h>    /* add, mul, min, comparisons, ... of two arrays */
+#include <clstream/blas.h>      /* matrix products, through CLBlast */
+#include <clstream/cast.h>      /* conversions; the common rules of all operations */
+#include <clstream/host.h>      /* single operations on host memory */
+#include <clstream/indices.h>   /* rows and elements by number: select, gather, scatter */
+#include <clstream/matrices.h>  /* a vector for each row or column, casts, transposition */
+#include <clstream/optimizer.h> /* SGD and AdamW on lists of arrays, clipping by norm */
+#include <clstream/random.h>    /* uniform, normal, integers, dropout: Philox */
+#include <clstream/reduce.h>    /* sum, min, max, mean, argmax, dot */
+#include <clstream/rows.h>      /* softmax, cross entropy, layer_norm, ... along rows */
+#include <clstream/typed.h>     /* all of these under typed names: cls_add_f32, ... */
+#include <clstream/unary.h>     /* exp, relu, scale, ... of one array */
+#include <clstream/where.h>     /* selection by a condition */
 
 /* Order between many streams. */
 #include <clstream/coordinator.h> /* a set of streams with declared dependencies */

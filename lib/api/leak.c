@@ -69,6 +69,7 @@ static const struct row {
     {16, "triple buffer", "cls_triple_buffer_create", NULL},
     {20, "batch", "cls_batch_create", NULL},
     {10, "random generator", "cls_random_create", NULL},
+    {11, "optimizer", "cls_optimizer_create", NULL},
     {31, "executable graph", "cls_graph_instantiate", NULL},
     {29, "graph", "cls_stream_end_capture", NULL},
     {8, "task graph", "cls_task_graph_create", NULL},

@@ -107,23 +107,30 @@ cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_arra
     return status;
 }
 
-static size_t view_start(const struct op_view *view) {
-    return view->buffer->origin + view->address;
+cls_status op_view_get(const struct op_call *call, const cls_array *array, struct op_view *view) {
+    cls_status status = get_view(array, NULL, view);
+    if (status || view->buffer->context == call->context)
+        return status;
+    buffer_put(view->buffer);
+    return error_set(CLS_ERROR_WRONG_CONTEXT, "the arrays are of different contexts");
 }
 
-static size_t view_end(const struct op_view *view) {
-    return view_start(view) + view->count * cls_dtype_size(view->dtype);
+size_t op_view_start(const struct op_view *view) { return view->buffer->origin + view->address; }
+
+size_t op_view_end(const struct op_view *view) {
+    return op_view_start(view) + view->count * cls_dtype_size(view->dtype);
 }
 
 bool op_views_overlap(const struct op_view *a, const struct op_view *b) {
     return a->count && b->count && buffer_is_same_memory(a->buffer, b->buffer) &&
-           view_start(a) < view_end(b) && view_start(b) < view_end(a);
+           op_view_start(a) < op_view_end(b) && op_view_start(b) < op_view_end(a);
 }
 
 cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, bool in_place) {
     const struct op_view *x = &call->views[a], *y = &call->views[b];
     const size_t x_size = cls_dtype_size(x->dtype), y_size = cls_dtype_size(y->dtype);
-    const bool same = view_start(x) == view_start(y) && x_size == y_size && x->count == y->count;
+    const bool same =
+        op_view_start(x) == op_view_start(y) && x_size == y_size && x->count == y->count;
     if (!op_views_overlap(x, y) || (in_place && same))
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_OVERLAP, "%s",

@@ -68,6 +68,14 @@ cls_status op_begin(struct op_call *call, cls_stream stream, const cls_array *co
 cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_array *const *views,
                          struct buffer *const *buffers, unsigned n_views, bool blocking);
 
+/* A view of a list that is longer than a call's own: checks it as op_begin does, and takes a reference to its buffer, which
+ * the caller drops by buffer_put. */
+cls_status op_view_get(const struct op_call *call, const cls_array *array, struct op_view *view);
+
+/* Where a view begins and ends in the memory that buffers may share. */
+size_t op_view_start(const struct op_view *view);
+size_t op_view_end(const struct op_view *view);
+
 /* CLS_ERROR_OVERLAP when two views share bytes without being the same bytes. Elements of different
  * size may not share any. `in_place` false: sharing is refused altogether. */
 cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, bool in_place);

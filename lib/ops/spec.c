@@ -527,3 +527,51 @@ cls_status spec_of_indices(const struct index_kind *kind, enum shape shape,
     *found = known;
     return CLS_SUCCESS;
 }
+
+/* --- optimizers --- */
+
+/* A CPU's work-item has 8,192 elements, as elsewhere; its vectors are so short that four of them stay in registers. */
+enum { RUN_CHUNK = 8192, GROUP_CHUNK = 2048, RUN_STATE_VECTOR = 8 };
+
+static const struct {
+    const char *macro, *name;
+} optimizers[OPTIMIZER_KERNELS] = {[OPTIMIZER_SGD] = {"SGD", "sgd"},
+                                   [OPTIMIZER_MOMENTUM] = {"MOMENTUM", "sgd_momentum"},
+                                   [OPTIMIZER_ADAMW] = {"ADAMW", "adamw"},
+                                   [OPTIMIZER_SQUARES] = {"SQUARES", "gradient_squares"}};
+
+size_t spec_optimizer_chunk(bool runs) { return runs ? RUN_CHUNK : GROUP_CHUNK; }
+
+static struct spec *optimizer_spec_new(enum optimizer_kernel which, const struct type_row *type,
+                                       enum shape shape, bool many) {
+    struct spec *spec = spec_new("optimizer.cl", which == OPTIMIZER_SQUARES ? "squares" : "update");
+    if (!spec)
+        return NULL;
+    spec->vector = shape == SHAPE_RUNS      ? RUN_STATE_VECTOR
+                   : shape == SHAPE_ALIGNED ? (unsigned)(16 / type->size)
+                                            : 1;
+    spec->local = shape == SHAPE_RUNS ? 1 : 256;
+    snprintf(spec->label, sizeof spec->label, "%s_%s", optimizers[which].name, type->name);
+    snprintf(spec->options, sizeof spec->options,
+             "-w -D%s -DTYPE=%s -DREAL=%s -DW=%u -DSLOTS=%d -DCHUNK=%zu -D%s",
+             optimizers[which].macro, type->opencl,
+             type->dtype == CLS_F64 ? "double -DDOUBLES" : "float", spec->vector,
+             many ? OPTIMIZER_SLOTS : OPTIMIZER_FEW_SLOTS,
+             spec_optimizer_chunk(shape == SHAPE_RUNS), shape_macros[shape]);
+    return spec;
+}
+
+cls_status spec_of_optimizer(enum optimizer_kernel which, cls_dtype dtype, enum shape shape,
+                             bool many, const struct spec **found) {
+    static slot slots[OPTIMIZER_KERNELS][4][SHAPES][2];
+    slot *at = &slots[which][product_type_index(dtype)][shape][many];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = optimizer_spec_new(which, type_row(dtype), shape, many);
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        known = publish(at, spec);
+    }
+    *found = known;
+    return CLS_SUCCESS;
+}

@@ -176,6 +176,25 @@ struct index_kind {
 cls_status spec_of_indices(const struct index_kind *kind, enum shape shape,
                            const struct spec **spec);
 
+/* Steps of optimizers: what cl/optimizer.cl does with the arrays of a launch. */
+enum optimizer_kernel {
+    OPTIMIZER_SGD,
+    OPTIMIZER_MOMENTUM,
+    OPTIMIZER_ADAMW,
+    OPTIMIZER_SQUARES,
+    OPTIMIZER_KERNELS
+};
+
+/* Arrays that a launch has arguments for: few, or as many as all devices have room for. */
+enum { OPTIMIZER_FEW_SLOTS = 4, OPTIMIZER_SLOTS = 32 };
+
+/* The elements that a work-group changes. */
+size_t spec_optimizer_chunk(bool runs);
+
+/* For arrays of f32, f64, f16 or bf16; `many` of OPTIMIZER_SLOTS. */
+cls_status spec_of_optimizer(enum optimizer_kernel which, cls_dtype dtype, enum shape shape,
+                             bool many, const struct spec **spec);
+
 /* The alignment in bytes that an array needs for accesses of `vector` elements of `size` bytes. ALIGN in the
  * kernels says the same. */
 static inline size_t spec_alignment(unsigned vector, size_t size) {

@@ -302,6 +302,13 @@ static cls_status take_gemm(const void *in) {
     return cls_gemm(m, m, out, in, w.a);
 }
 
+static cls_status take_optimizer(const void *in) {
+    const cls_array parameter = cls_array_of(w.cells, CLS_F32, 4);
+    cls_optimizer made;
+    const cls_status status = cls_optimizer_create(rig.context, in, &parameter, 1, &made);
+    return status ? status : cls_optimizer_destroy(made);
+}
+
 static cls_status take_tuning(const void *in) {
     const cls_status status = cls_blas_set_tuning(0, CLS_F32, in, 0);
     return status == CLS_ERROR_UNSUPPORTED && !cls_blas_available() ? CLS_SUCCESS : status;
@@ -331,6 +338,7 @@ static cls_status take_step(const void *in) {
 static const cls_task good_task = {
     sizeof good_task, NULL, CLS_ANY_STREAM, work_task, NULL, NULL, 0};
 static const cls_gemm_config good_gemm = CLS_GEMM_CONFIG_INIT; /* `batches` may not be 0 */
+static const cls_optimizer_config good_optimizer = CLS_OPTIMIZER_CONFIG_INIT; /* 0 is no kind */
 static const cls_stage good_stage = {.size = sizeof good_stage, .name = "s", .fn = work_stage};
 static const cls_compute good_compute = {.size = sizeof good_compute, .fn = compute_nothing};
 
@@ -358,6 +366,8 @@ static const struct options {
     OPTIONS(cls_graph_config, take_graph),
     {"cls_gemm_config", sizeof(cls_gemm_config), sizeof(size_t), &good_gemm, take_gemm},
     OPTIONS(cls_blas_tuning, take_tuning),
+    {"cls_optimizer_config", sizeof(cls_optimizer_config), sizeof(size_t), &good_optimizer,
+     take_optimizer},
     OPTIONS(cls_triple_buffer_config, take_ring),
     OPTIONS(cls_async_coordinator_config, take_async),
     OPTIONS(cls_prefetcher_config, take_prefetcher),

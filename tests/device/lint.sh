@@ -96,6 +96,14 @@ programs() {
     function transpose(t) {
         print "transpose.cl -DTYPE=" t " -DSIDE=128 -DRUNS"; print "transpose.cl -DTYPE=" t " -DSIDE=32 -DGROUP=256 -DPAD=1"
     }
+    function optimizer(kind, type, width, slots) {
+        printf "optimizer.cl -D%s -DTYPE=%s -DREAL=%s -DW=%d -DSLOTS=%d -DCHUNK=2048 -D%s\n", kind, type,
+            type == "double" ? "double -DDOUBLES" : "float", width, slots, width == 8 ? "RUNS" : "ALIGNED"
+    }
+    function optimizers(kind) {
+        optimizer(kind, "float", 4, 4); optimizer(kind, "double", 8, 32); optimizer(kind, "half", 8, 32)
+        optimizer(kind, "bfloat16", 1, 4)
+    }
     # By matrix units: split, whole, and in their place.
     function units(file) {
         product(file, "float", "float", 1, " -DPRODUCTS=3"); product(file, "float", "float", 1, " -DPRODUCTS=1")
@@ -124,6 +132,8 @@ programs() {
         indices("ADD", "uchar", "float", 32); indices("ADD", "int", "half", 16); indices("ADD", "long", "bfloat16", 16)
         indices("ADD", "uint", "double -DDOUBLES", 64); indices("ADD", "int", "uchar", 8)
         print "random.cl -DSTATE"
+        print "optimizer.cl -DSTATE"; print "optimizer.cl -DSTATE -DCLIP"; print "optimizer.cl -DSTATE -DCLIP -DDOUBLES"
+        optimizers("SGD"); optimizers("MOMENTUM"); optimizers("ADAMW"); optimizers("SQUARES")
         draw("BITS", "uchar", 4, 4); draw("BITS", "int", 4, 1); draw("BITS", "uint", 4, 8); draw("BITS", "long", 2, 1)
         draw("BELOW", "uchar", 2, 8); draw("BELOW", "int", 2, 2); draw("BELOW", "uint", 2, 8); draw("BELOW", "long", 1, 2)
         draw("BERNOULLI", "uchar", 4, 4)
@@ -169,6 +179,7 @@ check "map.cl compiles without warnings" "$(lint map.cl)"
 check "matrix.cl compiles without warnings" "$(lint matrix.cl)"
 check "mma.cl compiles without warnings" "$(lint mma.cl)"
 check "indices.cl compiles without warnings" "$(lint indices.cl)"
+check "optimizer.cl compiles without warnings" "$(lint optimizer.cl)"
 check "pack.cl compiles without warnings" "$(lint pack.cl)"
 check "panels.cl compiles without warnings" "$(lint panels.cl)"
 check "random.cl compiles without warnings" "$(lint random.cl)"

@@ -35,6 +35,8 @@ run test_norm_gradient 'layer_norm'
 run test_matrices '*u8'
 run test_matrices 'check_transpose'
 run test_softmax 'cross_entropy_gradient'
+run test_optimizer 'test_adamw_of_*'
+run test_optimizer 'test_cut*'
 BATCH_GRAPHS=16 BATCH_EXACT=1
 [ "${TEST_EFFORT:-}" != long ] || BATCH_GRAPHS=48
 export BATCH_GRAPHS BATCH_EXACT

@@ -139,6 +139,7 @@ enum handle_type {
     MANAGED,
     DEVICE_GROUP,
     RANDOM,
+    OPTIMIZER,
     GRAPH,
     GRAPH_EXEC,
     HANDLE_TYPES

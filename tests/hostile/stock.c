@@ -198,6 +198,20 @@ static cls_status make_random(cls_context context, void **out) {
     return status;
 }
 
+/* Of a parameter whose memory it keeps. */
+static cls_status make_optimizer(cls_context context, void **out) {
+    cls_buffer buffer;
+    cls_optimizer made = NULL;
+    cls_status status = cls_buffer_create(context, BUFFER_BYTES, &buffer);
+    if (status)
+        return status;
+    const cls_array parameter = cls_array_of(buffer, CLS_F32, VIEW_COUNT);
+    status = cls_optimizer_create(context, NULL, &parameter, 1, &made);
+    *out = made;
+    const cls_status destroyed = cls_buffer_destroy(buffer);
+    return status ? status : destroyed;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 /* Of one fill, of a buffer that goes with the graph. */
 static cls_status make_graph(cls_context context, void **out) {
@@ -251,6 +265,7 @@ static cls_status destroy_prefetcher(void *handle) { return cls_prefetcher_destr
 static cls_status destroy_pipeline(void *handle) { return cls_pipeline_destroy(handle); }
 static cls_status destroy_device_group(void *handle) { return cls_device_group_destroy(handle); }
 static cls_status destroy_random(void *handle) { return cls_random_destroy(handle); }
+static cls_status destroy_optimizer(void *handle) { return cls_optimizer_destroy(handle); }
 static cls_status destroy_managed(void *handle) { return cls_managed_context_destroy(handle); }
 
 const struct handle_row handle_rows[HANDLE_TYPES] = {
@@ -275,6 +290,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [MANAGED] = {"managed", make_managed, destroy_managed, true},
     [DEVICE_GROUP] = {"device_group", make_device_group, destroy_device_group, false},
     [RANDOM] = {"random", make_random, destroy_random, false},
+    [OPTIMIZER] = {"optimizer", make_optimizer, destroy_optimizer, false},
     [GRAPH] = {"graph", make_graph, destroy_graph, false},
     [GRAPH_EXEC] = {"graph_exec", make_graph_exec, destroy_graph_exec, false},
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kinds of arguments: options, infos, rectangles, and what a launch takes. */
 #include <limits.h>
+#include <math.h>
 
 #include "hostile.h"
 
@@ -13,6 +14,26 @@ static size_t bad_struct_size(const struct arg *arg, unsigned i) {
     const size_t sizes[BAD_SIZES] = {
         0, 1, sizeof good - 1, good - 1, good + 1, good + sizeof good, SIZE_MAX};
     return sizes[i];
+}
+
+static void bad_optimizer_configs(struct bad_list *list) {
+    static const double numbers[] = {-1, NAN, INFINITY, 1e300};
+    static cls_optimizer_config configs[17];
+    unsigned n = 0;
+    for (size_t i = 0; i < COUNT_OF(configs); i++)
+        configs[i] = (cls_optimizer_config)CLS_OPTIMIZER_CONFIG_INIT;
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        configs[n++].rate = numbers[i];
+        configs[n++].decay = numbers[i];
+        configs[n++].epsilon = numbers[i];
+    }
+    configs[n++].beta1 = 1;
+    configs[n++].beta2 = -0.1;
+    configs[n++].max_norm = NAN;
+    configs[n++].nesterov = 1; /* without momentum */
+    configs[n++].kind = (cls_optimizer_kind)3;
+    for (unsigned i = 0; i < n; i++)
+        add_bad(list, "an option out of range", CLS_ERROR_INVALID_VALUE, of_pointer(&configs[i]));
 }
 
 static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *list) {
@@ -39,6 +60,8 @@ static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *li
     mempool.reuse = (cls_reuse)8;
     if (has_flag(arg, "mempool"))
         add_bad(list, "an unknown bit", CLS_ERROR_INVALID_VALUE, of_pointer(&mempool));
+    if (has_flag(arg, "optimizer"))
+        bad_optimizer_configs(list);
     device.device = "a device that nobody has";
     if (has_flag(arg, "device"))
         add_bad(list, "no such device", CLS_ERROR_NO_DEVICE, of_pointer(&device));

@@ -280,6 +280,49 @@ static union value good_real(const struct arg *arg, unsigned slot) {
     return (union value){.factor = has_flag(arg, "high") ? 1 : 0};
 }
 
+/* --- optimizers of one parameter --- */
+
+static union value good_single(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_size(1);
+}
+
+/* The numbers of arrays in a list that is the only one, or goes with another. */
+static void bad_single(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t numbers[] = {0, 2, 1000, SIZE_MAX / 2, SIZE_MAX};
+    (void)slot;
+    if (!has_flag(arg, "lone")) {
+        add_sizes(list, "another number", CLS_ERROR_SIZE_MISMATCH, numbers, COUNT_OF(numbers));
+        return;
+    }
+    add_bad(list, "none", CLS_ERROR_INVALID_VALUE, of_size(0));
+    add_bad(list, "more than memory has", CLS_ERROR_OUT_OF_MEMORY, of_size(SIZE_MAX / 2));
+    add_bad(list, "more than memory has", CLS_ERROR_OUT_OF_MEMORY, of_size(SIZE_MAX));
+}
+
+static void bad_first(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t indices[] = {1, 2, SIZE_MAX / 2 + 1, SIZE_MAX};
+    (void)arg;
+    (void)slot;
+    add_sizes(list, "no such parameter", CLS_ERROR_OUT_OF_RANGE, indices, COUNT_OF(indices));
+}
+
+static union value good_optimizer_state(const struct arg *arg, unsigned slot) {
+    static const cls_optimizer_state state = {3, 0.5, 0};
+    (void)arg;
+    (void)slot;
+    return of_pointer(&state);
+}
+
+static void bad_optimizer_state(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const cls_optimizer_state states[] = {
+        {0, -1, 0}, {0, NAN, 0}, {0, INFINITY, 0}, {0, 1e300, 0}};
+    bad_pointer(arg, slot, list);
+    for (size_t i = 0; i < COUNT_OF(states); i++)
+        add_bad(list, "a bad rate", CLS_ERROR_INVALID_VALUE, of_pointer(&states[i]));
+}
+
 /* --- names and texts --- */
 
 static union value good_text(const struct arg *arg, unsigned slot) {
@@ -396,6 +439,7 @@ const struct kind scalar_kinds[] = {
     {"dtype", good_dtype, bad_dtype, NULL},
     {"export", good_text, bad_export, NULL},
     {"foreign_fn", good_function, bad_pointer, NULL},
+    {"first", good_zero, bad_first, NULL},
     {"format", good_zero, bad_format, NULL},
     {"hold", good_one, bad_hold, NULL},
     {"host_fn", good_function, bad_pointer, NULL},
@@ -406,6 +450,8 @@ const struct kind scalar_kinds[] = {
     {"number", good_zero, bad_number, NULL},
     {"offset", good_zero, bad_offset, NULL},
     {"op", good_one, bad_op, NULL},
+    {"one", good_single, bad_single, NULL},
+    {"optimizer_state", good_optimizer_state, bad_optimizer_state, NULL},
     {"options", good_zero, bad_none, NULL},
     {"path", good_path, bad_path, NULL},
     {"pattern", good_pattern, bad_pattern, NULL},

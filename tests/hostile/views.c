@@ -5,7 +5,8 @@
  *   lone  the call's only one, so that any count will do
  *   out   the call writes to it
  *   mask  the call writes to it, beside its output; may be null
- * and "cell:TYPE" for the one element that a reduction writes, or that counts.
+ * and "cell:TYPE" for the one element that a reduction writes, or that counts. "list:TYPE" is a pointer to one view,
+ * with "abroad" of the other context.
  */
 #include <stdlib.h>
 
@@ -110,8 +111,35 @@ static void bad_view(const struct arg *arg, unsigned slot, struct bad_list *list
     }
 }
 
+/* Beside a context argument, which is the other context. */
+static cls_array go_abroad(const struct arg *arg, cls_array view) {
+    const struct handles *of = &stock.handles[BUFFER];
+    if (has_flag(arg, "abroad") && view.buffer == of->live)
+        view.buffer = of->foreign;
+    else if (has_flag(arg, "abroad") && view.buffer == of->foreign)
+        view.buffer = of->live;
+    return view;
+}
+
+static union value good_list(const struct arg *arg, unsigned slot) {
+    static cls_array lists[MAX_ARGS];
+    lists[slot] = go_abroad(arg, view_of(arg));
+    return of_pointer(&lists[slot]);
+}
+
+static void bad_list_of_views(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static cls_array lists[MAX_ARGS][MAX_BAD];
+    bad_view(arg, slot, list);
+    for (unsigned i = 0; i < list->n; i++) {
+        lists[slot][i] = go_abroad(arg, list->bad[i].value.array);
+        list->bad[i].value = of_pointer(&lists[slot][i]);
+    }
+    bad_pointer(arg, slot, list);
+}
+
 const struct kind view_kinds[] = {
     {"view", good_view, bad_view, NULL},
     {"cell", good_view, bad_view, NULL},
+    {"list", good_list, bad_list_of_views, NULL},
     {NULL, NULL, NULL, NULL},
 };
