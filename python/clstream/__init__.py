@@ -27,6 +27,7 @@ from .graphs import Capture, Graph, GraphExec
 from .indices import add_at
 from .kernels import Kernel, Local, Program
 from .memory import Buffer, pinned
+from .optimizers import SGD, AdamW
 from .pools import StreamPool
 from .reductions import all, any, argmax, argmin, count_nonzero, mean, prod, std, sum, var
 from .reductions import max as _greatest

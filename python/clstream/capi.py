@@ -36,6 +36,10 @@ class RandomState(ctypes.Structure):
     _fields_ = [("seed", c_uint64), ("sequence", c_uint64), ("offset", c_uint64)]
 
 
+class OptimizerState(ctypes.Structure):
+    _fields_ = [("steps", c_uint64), ("rate", c_double), ("norm", c_double)]
+
+
 class Launch(ctypes.Structure):
     _fields_ = [("dims", c_uint), ("global", c_size_t * 3), ("local", c_size_t * 3)]
 
@@ -95,6 +99,12 @@ class GemmConfig(Sized):
                 ("activation", c_int), ("reserved", c_int)]
 
 
+class OptimizerConfig(Sized):
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("nesterov", c_int), ("rate", c_double), ("decay", c_double),
+                ("max_norm", c_double), ("momentum", c_double), ("dampening", c_double), ("beta1", c_double),
+                ("beta2", c_double), ("epsilon", c_double)]
+
+
 class ValueInfo(Sized):
     _fields_ = [("size", c_size_t), ("dtype", c_int), ("count", c_size_t), ("is_scalar", c_int),
                 ("is_result", c_int)]
@@ -132,7 +142,8 @@ STRUCTS = {
     "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_gemm_config": GemmConfig,
     "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,
     "cls_graph_config": GraphConfig, "cls_pool_config": PoolConfig, "cls_random_state": RandomState,
-    "cls_stream_counters": StreamCounters,
+    "cls_stream_counters": StreamCounters, "cls_optimizer_config": OptimizerConfig,
+    "cls_optimizer_state": OptimizerState,
 }
 
 CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
@@ -164,6 +175,8 @@ cls_unary_op_name i:s   cls_unary_param_op_name i:s   cls_binary_op_name i:s   c
 cls_random_create pqp   cls_random_destroy p   cls_random_get_state ppp   cls_random_set_state_async ppp
 cls_random_uniform_async pAddp   cls_random_normal_async pAddp   cls_random_integers_async pAqp
 cls_random_bernoulli_async pAdp   cls_dropout_async pAAAdp
+cls_optimizer_create pppzp   cls_optimizer_destroy p   cls_optimizer_step_async ppzp
+cls_optimizer_set_rate_async pdp   cls_optimizer_get_state ppp   cls_optimizer_set_state_async ppp
 cls_gemm_async MMMpp   cls_blas_available :i
 cls_softmax_async MMp   cls_log_softmax_async MMp   cls_cross_entropy_async MVVp
 cls_cross_entropy_gradient_async MVVMdp   cls_layer_norm_async MVVdMp   cls_rms_norm_async MVdMp
