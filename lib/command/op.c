@@ -230,6 +230,11 @@ struct op_arg op_arg_u64(uint64_t value) {
     return op_arg_value(&value, sizeof value);
 }
 
+struct op_arg op_arg_pair(uint64_t a, uint64_t b) {
+    const uint64_t numbers[] = {a, b};
+    return op_arg_value(numbers, sizeof numbers);
+}
+
 struct op_arg op_arg_local(size_t bytes) {
     return (struct op_arg){.kind = OP_ARG_LOCAL, .size = bytes};
 }

@@ -142,6 +142,7 @@ struct op_arg op_arg_in(struct buffer *buffer); /* uses all of the buffer */
 struct op_arg op_arg_out(struct buffer *buffer);
 struct op_arg op_arg_value(const void *value, size_t size);
 struct op_arg op_arg_u64(uint64_t value);
+struct op_arg op_arg_pair(uint64_t a, uint64_t b); /* a ulong2 */
 struct op_arg op_arg_local(size_t bytes);
 
 /* Submits one launch of `global` work-items in groups of `local` (0: chosen). */

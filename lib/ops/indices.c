@@ -133,11 +133,6 @@ static struct index_cut cut_add(const struct index_call *call, const struct spec
     return cut;
 }
 
-static struct op_arg two(uint64_t a, uint64_t b) {
-    const uint64_t numbers[] = {a, b};
-    return op_arg_value(numbers, sizeof numbers);
-}
-
 static unsigned indices_args(const struct index_call *call, const struct index_cut *cut,
                              struct op_arg args[OP_MAX_ARGS]) {
     const struct op_view *views = call->op.views;
@@ -146,12 +141,12 @@ static unsigned indices_args(const struct index_call *call, const struct index_c
     unsigned n = 0;
     for (unsigned i = IN; i <= OUT; i++) {
         args[n++] = op_arg_span(views[i].buffer, i == OUT, &call->spans[i]);
-        args[n++] = two(views[i].offset, call->distances[i]);
+        args[n++] = op_arg_pair(views[i].offset, call->distances[i]);
     }
     args[n++] = op_arg_view(&views[call->counted ? MISSED : INDICES], call->counted);
     args[n++] = op_arg_u64(call->counted ? views[MISSED].offset : UINT64_MAX);
-    args[n++] = two(call->lines, call->columns);
-    args[n++] = two(call->entries, call->targets);
+    args[n++] = op_arg_pair(call->lines, call->columns);
+    args[n++] = op_arg_pair(call->entries, call->targets);
     args[n++] = op_arg_value(numbers, sizeof numbers);
     return n;
 }
@@ -181,7 +176,7 @@ static cls_status indices_launch(struct index_call *call) {
         return op_launch(&call->op, kernel, args, n, global, local);
     const size_t most = entries_at_once(call, &cut, spec);
     for (size_t first = 0; first < call->entries && !status; first += most) {
-        args[n] = two(first, lesser(first + most, call->entries));
+        args[n] = op_arg_pair(first, lesser(first + most, call->entries));
         status = op_launch(&call->op, kernel, args, n + 1, global, local);
     }
     return status;

@@ -143,7 +143,7 @@ static cls_status matrices_launch(struct matrix_work *work) {
     const uint32_t numbers[] = {cut.team, cut.height, cut.width, cut.across};
     for (unsigned i = 0; i < work->n_operands; i++)
         n += matrix_args(&work->op, work->operands, i, i + 1 == work->n_operands, &args[n]);
-    args[n++] = matrix_pair(work->rows, work->columns);
+    args[n++] = op_arg_pair(work->rows, work->columns);
     args[n++] = op_arg_value(numbers, sizeof numbers);
     return op_launch(&work->op, kernel, args, n, cut.groups * cut.local, cut.local);
 }

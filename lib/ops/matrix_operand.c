@@ -62,11 +62,6 @@ unsigned matrix_args(const struct op_call *call, const struct row_operand *opera
                      bool writes, struct op_arg *args) {
     const struct row_operand *operand = &operands[i];
     args[0] = op_arg_span(call->views[i].buffer, writes, &operand->span);
-    args[1] = matrix_pair(operand->array.offset, operand->step);
+    args[1] = op_arg_pair(operand->array.offset, operand->step);
     return 2;
-}
-
-struct op_arg matrix_pair(uint64_t a, uint64_t b) {
-    const uint64_t numbers[] = {a, b};
-    return op_arg_value(numbers, sizeof numbers);
 }

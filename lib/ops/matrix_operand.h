@@ -23,6 +23,4 @@ cls_status matrix_check_overlap(const char *name, const struct op_call *call,
 unsigned matrix_args(const struct op_call *call, const struct row_operand *operands, unsigned i,
                      bool writes, struct op_arg *args);
 
-struct op_arg matrix_pair(uint64_t a, uint64_t b);
-
 #endif

@@ -124,11 +124,6 @@ static bool goes_across(const struct lines *lines) {
     return lines->by_column || lines->length <= SHORT;
 }
 
-static struct op_arg lines_pair(uint64_t a, uint64_t b) {
-    const uint64_t numbers[] = {a, b};
-    return op_arg_value(numbers, sizeof numbers);
-}
-
 static struct op_arg cut_arg(const struct lines_cut *cut) {
     const uint32_t numbers[] = {cut->parts, cut->steps, cut->team, cut->each};
     return op_arg_value(numbers, sizeof numbers);
@@ -147,8 +142,8 @@ static cls_status lines_finish(struct lines *lines, const struct lines_cut *cut,
     if (status)
         return status;
     const struct op_arg args[] = {op_arg_in(partials), lines_arg(lines, 1),
-                                  lines_pair(lines->op.views[1].offset, lines->step),
-                                  lines_pair(lines->count, lines->length), cut_arg(cut)};
+                                  op_arg_pair(lines->op.views[1].offset, lines->step),
+                                  op_arg_pair(lines->count, lines->length), cut_arg(cut)};
     const size_t local = local_of(lines, spec, kernel);
     return op_launch(&lines->op, kernel, args, sizeof args / sizeof *args,
                      divide_up(lines->count, local) * local, local);
@@ -174,15 +169,15 @@ static cls_status lines_reduce(struct lines *lines) {
     struct op_arg args[OP_MAX_ARGS];
     unsigned n = 0;
     args[n++] = lines_arg(lines, 0);
-    args[n++] = lines_pair(views[0].offset, across && !lines->by_column ? 1 : lines->pitch);
+    args[n++] = op_arg_pair(views[0].offset, across && !lines->by_column ? 1 : lines->pitch);
     if (across)
         args[n++] = op_arg_u64(lines->by_column ? 1 : lines->pitch);
     args[n++] = lines_arg(lines, 1);
-    args[n++] = lines_pair(views[1].offset, lines->step);
+    args[n++] = op_arg_pair(views[1].offset, lines->step);
     args[n++] = partials ? op_arg_out(partials) : lines_arg(lines, 1);
     if (!across)
         args[n++] = op_arg_local(cut.local * REDUCTION_PARTIAL_BYTES);
-    args[n++] = lines_pair(lines->count, lines->length);
+    args[n++] = op_arg_pair(lines->count, lines->length);
     args[n++] = cut_arg(&cut);
     status = op_launch(&lines->op, kernel, args, n, cut.items, cut.local);
     return status || !partials ? status : lines_finish(lines, &cut, partials);

@@ -45,8 +45,7 @@ cls_status row_call_add_vector(struct row_call *call, const cls_vector *vector, 
 
 /* The kernels' argument: where the operand begins, and its step. */
 static inline struct op_arg row_operand_arg(const struct row_operand *operand) {
-    const uint64_t numbers[] = {operand->array.offset, operand->step};
-    return op_arg_value(numbers, sizeof numbers);
+    return op_arg_pair(operand->array.offset, operand->step);
 }
 
 /* Acquires stream and operands, checks types and overlaps, submits, and releases them. */

@@ -38,7 +38,7 @@ static cls_status transpose_launch(struct op_call *call, const struct row_operan
     const uint32_t number = (uint32_t)across;
     n += matrix_args(call, operands, 0, false, &args[n]);
     n += matrix_args(call, operands, 1, true, &args[n]);
-    args[n++] = matrix_pair(in->rows, in->columns);
+    args[n++] = op_arg_pair(in->rows, in->columns);
     args[n++] = op_arg_value(&number, sizeof number);
     return op_launch(call, kernel, args, n, groups * spec->local, spec->local);
 }
