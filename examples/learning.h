@@ -1,42 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What train.c needs besides its loop: the digits of examples/data, a network with one hidden layer, and a
- * picture of the losses.
+ * What train.c needs besides its loop: the digits of examples/data, and a network with one hidden layer.
  *
- * The network works on one stream, with matrix products (cls_gemm_async) and typed operations. Biases are
- * rows of the weights: inputs and hidden values have a column of ones.
+ * The network works on one stream. A layer is one call: a product, its bias and what follows (cls_gemm_async); the losses
+ * and their gradient are one, and so is the step of all weights (cls_optimizer_step_async).
  */
 #ifndef CLSTREAM_EXAMPLES_LEARNING_H
 #define CLSTREAM_EXAMPLES_LEARNING_H
 
-#include <clstream.h>
+#include "common.h"
 
-/* Ends the program, with a message, if a call has failed. */
-void must(cls_status status);
-
-/* Ends the program with a message. */
-void give_up(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-/* Zeroed memory, to be freed; ends the program if there is none. */
-void *zeroed(size_t bytes);
-
-/* The argument behind an option; the empty string, if it is the last one; NULL: there is no such option. */
-const char *option(int argc, char **argv, const char *name);
-
-/* Waits for a stream's work, and tells the time in microseconds. */
-double when_done_us(cls_stream stream);
-
-/* A buffer of equal numbers. */
-cls_buffer filled(size_t count, float value);
-
-enum {
-    PIXELS = 64,
-    INPUTS = PIXELS + 1,
-    HIDDEN = 128,
-    WIDE = HIDDEN + 1,
-    CLASSES = 10,
-    ROW = INPUTS + 1
-};
+enum { PIXELS = 64, HIDDEN = 128, CLASSES = 10, ROW = PIXELS + 1 };
 
 /* --- the digits --- */
 
@@ -52,25 +26,25 @@ struct digits {
 void digits_open(struct digits *digits, const char *folder, unsigned seed);
 void digits_close(struct digits *digits);
 
-/* `count` training images from number `first` on, in an order that the seed alone gives: first a row of INPUTS (64
- * pixels from 0 to 1, and a 1) for each, then the bits of a label for each, a uint32_t. Safe on several threads. */
+/* `count` training images from number `first` on, in an order that the seed alone gives: first a row of PIXELS numbers
+ * from 0 to 1 for each, then the bits of a label for each, a uint32_t. Safe on several threads. */
 cls_status digits_batch(const struct digits *digits, unsigned seed, size_t first, size_t count,
                         float *rows);
 
 /* --- the network --- */
 
+/* The weights of both layers, and behind each its biases. */
+enum { W1, B1, W2, B2, PARAMETERS };
+
 struct network {
     cls_stream stream;
-    size_t batch;          /* rows at once */
-    cls_buffer w1, w2;     /* INPUTS x HIDDEN, WIDE x CLASSES */
-    cls_buffer v1, v2;     /* their momentum */
-    cls_buffer a1, d1, m1; /* batch x WIDE: values, their gradient, where they are above 0 */
+    size_t batch;                  /* rows at once */
+    cls_buffer weights, gradients; /* of all parameters */
+    cls_optimizer optimizer;
+    cls_buffer a1, d1, m1; /* batch x HIDDEN: values, their gradient, where they are above 0 */
     cls_buffer z2, d2;     /* batch x CLASSES: scores, their gradient */
-    cls_buffer losses;     /* one for each row */
-    cls_buffer rate;       /* one number */
-    cls_buffer sum, loss;  /* likewise: the losses of a batch, and of all batches */
-    cls_program program;
-    cls_kernel descend;
+    cls_buffer losses;     /* one for each row of a batch */
+    cls_buffer sums;       /* of these, over batches */
 };
 
 /* With a stream of its own, and kernels compiled. The first weights depend on the seed alone. */
@@ -90,9 +64,7 @@ void network_take_loss(struct network *network, cls_buffer losses, size_t index)
 /* The share of the test images that are recognized, 0 to 1. Waits. */
 double network_test(struct network *network, const struct digits *digits);
 
-/* --- the picture --- */
-
-/* Writes the mean losses of the epochs as SVG, from sums of so many images. The title has the accuracy (0 to 1). */
+/* Draws the mean losses of the epochs, from sums of so many images. The title has the accuracy (0 to 1). */
 void draw_losses(const char *path, const float *sums, size_t count, double images, double accuracy);
 
 #endif

@@ -4,7 +4,7 @@
 
     torch_train.py [--steps N] [--rounds N] [--train PROGRAM --data FOLDER]
 
-The same network: 64 inputs and a bias, 128 hidden values, 10 classes, batches of 64, momentum 0.9, f32. Each step
+The same network: 64 inputs, 128 hidden values, 10 classes, batches of 64, momentum 0.9, f32. Each step
 gets another batch of those that are on the device already: eager steps read it where it lies, the graph has it
 copied into its input first, as frozen addresses demand. The loss stays on the device. With --train, examples/train
 --compare runs after each round; its steps include the upload of their batches. The ratio is the median over rounds

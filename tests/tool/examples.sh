@@ -1,15 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The examples but examples/train, each in a small size: they check their own results. Each can be copied, and README
-# names it.
+# The examples but examples/train and examples/text, each in a small size: they check their own results. Each can be
+# copied, and README names it.
 set -eu
 . "$srcdir/tests/tool/common.sh"
 
-# Longer than 120 lines, or with a header beside it; learning.c is what train keeps apart.
+# What train and text keep apart.
+is_part() {
+    case $1 in common | language | learning | transformer) ;; *) return 1 ;; esac
+}
+
+# Longer than 120 lines, or with a header beside it.
 not_to_copy() {
     for file in "$srcdir"/examples/*.c; do
-        case $(basename "$file" .c) in
-        learning) continue ;;
+        name=$(basename "$file" .c)
+        ! is_part "$name" || continue
+        case $name in
+        text) shared='"common.h"\|"language.h"' ;;
         train) shared='"learning.h"' ;;
         *) shared=none ;;
         esac
@@ -23,7 +30,7 @@ check "every example is one file of at most 120 lines" "$(not_to_copy)"
 without_row() {
     for file in "$srcdir"/examples/*.c; do
         name=$(basename "$file" .c)
-        case $name in first | learning) continue ;; esac
+        [ "$name" != first ] && ! is_part "$name" || continue
         grep -q "^| \`$name\` | " "$srcdir/README.md" || echo "$name"
     done
 }
