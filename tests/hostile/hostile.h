@@ -185,7 +185,7 @@ extern struct stock {
     cl_command_queue cl_queue, cl_foreign_queue;
     cl_event cl_event;
     size_t device, max_allocation;
-    bool has_fp64;
+    bool has_fp64, has_floats; /* without the latter, float arithmetic is refused */
 } stock;
 
 /* A loader without data. */

@@ -373,6 +373,12 @@ static bool make_file(void) {
     return file >= 0 && close(file) == 0 && written;
 }
 
+/* Whether the device's rounding is trusted with a sum. */
+static bool computes_floats(void) {
+    return cls_reduce_async(CLS_REDUCE_SUM, cls_array_of(stock.handles[BUFFER].live, CLS_F32, 4),
+                            cls_array_of(stock.from, CLS_F32, 1), NULL) != CLS_ERROR_UNSUPPORTED;
+}
+
 bool stock_make(void) {
     cls_device_info info = CLS_DEVICE_INFO_INIT;
     if (!make_file() || !make_all_handles())
@@ -383,6 +389,7 @@ bool stock_make(void) {
         return false;
     stock.max_allocation = (size_t)info.max_allocation;
     stock.has_fp64 = info.has_fp64;
+    stock.has_floats = computes_floats();
     return true;
 }
 
