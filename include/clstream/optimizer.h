@@ -96,8 +96,7 @@ typedef struct cls_optimizer_config {
 /**
  * Creates an optimizer with moments of 0, no step taken, and master weights that are those of the parameters. It reads
  * these and writes its state on the context's default stream, and waits. The views are copied.
- * @param parameters the arrays, which may not overlap; empty ones take part in nothing
- * @param n          their number, at least 1
+ * The n arrays, at least one, may not overlap; empty ones take part in nothing.
  * @retval CLS_ERROR_INVALID_VALUE  `out` or `parameters` is null, n is 0, or an option is out of its range or, but for
  *                                  max_norm, infinite as f32
  * @retval CLS_ERROR_TYPE_MISMATCH  a parameter is no float
@@ -116,9 +115,8 @@ CLS_API cls_status cls_optimizer_destroy(cls_optimizer optimizer);
 
 /**
  * Changes the parameters by a step. Waits.
- * @param gradients an array for each parameter, of its type and count, which shares no bytes with a parameter or with the
- *                  optimizer's own memory
- * @param n         their number, that of the parameters
+ * There are as many gradients as parameters, each of its parameter's type and count; they share no bytes with a parameter
+ * or with the optimizer's own memory.
  * @retval CLS_ERROR_INVALID_VALUE `gradients` is null
  * @retval CLS_ERROR_SIZE_MISMATCH n is not the number of parameters, or a gradient has another count than its parameter
  * @retval CLS_ERROR_TYPE_MISMATCH a gradient has another type than its parameter
@@ -177,7 +175,7 @@ typedef enum cls_optimizer_array {
 /**
  * Gets the array of a parameter's state, which has the parameter's count, for commands that read or write it. Its buffer
  * is the optimizer's and lasts until the optimizer is destroyed; it is not to be destroyed.
- * @param parameter the index of the parameter; of CLS_OPTIMIZER_NORM ignored
+ * The index of the parameter is ignored for CLS_OPTIMIZER_NORM.
  * @retval CLS_ERROR_INVALID_VALUE `out` is null, or `which` is no cls_optimizer_array
  * @retval CLS_ERROR_OUT_OF_RANGE  there is no such parameter
  * @retval CLS_ERROR_NOT_FOUND     the parameter has no such array, or is empty

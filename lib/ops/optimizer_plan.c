@@ -93,9 +93,22 @@ static void size_memory(struct optimizer *optimizer, size_t master_bytes) {
         optimizer->partials.bytes = (optimizer->singles + 2 * optimizer->twofolds) * 8;
 }
 
+/* On devices with addresses of 32 bits moments may be more than there is, which are wider than their parameters. */
+static cls_status check_moments(const struct optimizer *optimizer) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < optimizer->n; i++)
+        bytes += (uint64_t)optimizer->parameters[i].count * sizeof(double) + PADDING;
+    return bytes <= SIZE_MAX ? CLS_SUCCESS
+                             : error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
+                                         "an optimizer's moments pass all memory");
+}
+
 cls_status optimizer_plan(struct optimizer *optimizer, const struct device *device) {
     const size_t chunk = spec_optimizer_chunk(op_takes_runs(device)), n = optimizer->n;
     size_t master_bytes = 0;
+    const cls_status status = check_moments(optimizer);
+    if (status)
+        return status;
     optimizer->order = calloc(n, sizeof *optimizer->order);
     optimizer->places = calloc(n, sizeof *optimizer->places);
     optimizer->launches = calloc(n, sizeof *optimizer->launches);

@@ -409,6 +409,7 @@ const struct scenario scenarios[] = {
     {"graph_on_worker", graph_on_worker},
     {"graph_calling_back", graph_calling_back},
     {"products", products},
+    {"optimizer_steps", optimizer_steps},
     {"profiled", profiled},
     {"coordinated_run", coordinated_run},
     {"coordinated_threads", coordinated_threads},

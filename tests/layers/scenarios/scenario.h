@@ -84,6 +84,9 @@ void graph_product(struct run *run);       /* likewise */
 void graph_on_worker(struct run *run);
 void graph_calling_back(struct run *run);
 
+/* optimizer.c */
+void optimizer_steps(struct run *run);
+
 /* products.c */
 void products(struct run *run); /* where the effort is long */
 
