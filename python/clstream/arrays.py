@@ -107,8 +107,16 @@ class Array:
 
     def permute(self, axes, stream=None):
         """The array with its axes in another order."""
-        strides = layout.dense_strides(self.shape)
-        return self.strided(0, tuple(self.shape[axis] for axis in axes), tuple(strides[axis] for axis in axes), stream)
+        strides, axes = layout.dense_strides(self.shape), tuple(axes)
+        lengths, strides = (tuple(of[axis] for axis in axes) for of in (self.shape, strides))
+        first = axes[0] if axes else 0
+        if axes != (*range(first, self.ndim), *range(first)) or layout.is_dense(lengths, strides):
+            return self.strided(0, lengths, strides, stream)
+        stream = stream_of(stream, self.context)
+        out = empty(lengths, self.dtype, stream)  # the last axes exchanged with the others: a transposition
+        rows = math.prod(self.shape[:first])
+        call("cls_transpose_async", matrix_of(self, self.size // rows), matrix_of(out, rows), stream.handle)
+        return out
 
     @property
     def T(self):
@@ -356,6 +364,22 @@ def _copy_strided(stream, to, to_offset, to_strides, from_, from_offset, from_st
         raise ValueError(f"more than {device_code.AXES} axes that are not dense in memory")
     device_code.strided_copy(stream, math.prod(lengths), to.dtype.itemsize, to.buffer, to.offset + to_offset, to_strides,
                              from_.buffer, from_.offset + from_offset, from_strides, lengths)
+
+
+# ---- as operands of the C library's operations on matrices
+
+def matrix_of(x, columns=None):
+    """All but the last axis together are rows, unless the columns are given of what has elements."""
+    columns, rows = (x.shape[-1], math.prod(x.shape[:-1])) if columns is None else (columns, x.size // columns)
+    matrix = capi.Matrix(x.buffer.handle, DTYPES[x.dtype], x.offset, rows, columns, columns, 0)
+    matrix.owner = x.buffer
+    return matrix
+
+
+def vector_of(x):
+    vector = capi.Vector(x.buffer.handle, DTYPES[x.dtype], x.offset, x.size, 1)
+    vector.owner = x.buffer
+    return vector
 
 
 # ---- operations of the C library by name

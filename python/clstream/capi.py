@@ -182,7 +182,9 @@ cls_softmax_async MMp   cls_log_softmax_async MMp   cls_cross_entropy_async MVVp
 cls_cross_entropy_gradient_async MVVMdp   cls_layer_norm_async MVVdMp   cls_rms_norm_async MVdMp
 cls_scatter_rows_async MVMAp   cls_scatter_add_rows_async MVMAp   cls_select_rows_async MVMAp
 cls_layer_norm_gradient_async MVdMMVVp   cls_rms_norm_gradient_async MVdMMVp
-cls_reduce_rows_async iMVp   cls_reduce_columns_async iMVp
+cls_reduce_rows_async iMVp   cls_reduce_columns_async iMVp   cls_transpose_async MMp
+cls_binary_rows_async iMVMp   cls_binary_rows_reversed_async iMVMp
+cls_binary_columns_async iMVMp   cls_binary_columns_reversed_async iMVMp
 cls_program_from_source psssp   cls_program_load pssp   cls_program_destroy p
 cls_kernel_create psp   cls_kernel_destroy p   cls_kernel_launch_async pppup
 cls_batch_create ppp   cls_batch_destroy p   cls_batch_upload ppizp   cls_batch_array pAp   cls_batch_scalar pipp

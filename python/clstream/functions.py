@@ -4,10 +4,12 @@
 One rule for operands: an Array, a NumPy array (which is copied and uploaded) or a number; else TypeError. Arrays
 broadcast, and their types combine as elements.result_type() says. A number has the type of the arrays (elements.scalar_of).
 """
+import math
+
 import numpy
 
 from . import device_code, layout
-from .arrays import OPS, Array, empty, op_number, reduce_result, to_device
+from .arrays import OPS, Array, empty, matrix_of, op_number, reduce_result, to_device, vector_of
 from .capi import call
 from .streams import Stream, stream_of
 from .elements import BOOL, UINT8, element_type, exact_parameter, is_number, result_type, scalar_of
@@ -65,17 +67,17 @@ def _first_array(values):
     raise TypeError(f"none of {', '.join(type(value).__name__ for value in values)} is an Array")
 
 
-def operands(values, stream=None):
-    """(arrays and numbers, dtype, shape, stream) by the rule above: the arrays have the one type and shape, the numbers
-    are elements of the type."""
+def operands(values, stream=None, broadcast=True):
+    """(arrays and numbers, dtype, shape, stream) by the rule above: the arrays have the one type, and the one shape unless
+    `broadcast` is false, the numbers are elements of the type."""
     like = _first_array(values)
     stream = stream_of(stream, like.context)
     values = [value if is_number(value) else as_array(value, like, stream) for value in values]
     arrays = [value for value in values if isinstance(value, Array)]
     dtype = result_type(*(array.dtype for array in arrays))
     shape = layout.broadcast_shapes(*(array.shape for array in arrays))
-    return [_fit(value, dtype, shape, stream) if isinstance(value, Array) else scalar_of(dtype, value)
-            for value in values], dtype, shape, stream
+    return [_fit(value, dtype, shape if broadcast else value.shape, stream) if isinstance(value, Array)
+            else scalar_of(dtype, value) for value in values], dtype, shape, stream
 
 
 def _fit(array, dtype, shape, stream):
@@ -103,6 +105,34 @@ def _apart(x, out, stream):
     return x.copy(stream) if abs(x.offset - out.offset) < x.size else x
 
 
+def _as_vector(x, shape):
+    """What an array is when it broadcasts to a shape as one vector for all rows of a matrix, or with an element for each
+    row: ("rows" or "columns", the columns of the matrix). None if it does so otherwise."""
+    lengths = (1,) * (len(shape) - x.ndim) + x.shape
+    long = [axis for axis, length in enumerate(lengths) if length != 1]
+    if not long or 0 in shape:
+        return None
+    first, end = long[0], long[-1] + 1
+    if lengths[first:] == shape[first:]:
+        return "rows", math.prod(shape[first:])
+    return ("columns", math.prod(shape[end:])) if lengths[:end] == shape[:end] else None
+
+
+def _binary_async(number, a, b, out, stream):
+    """An operation of the C library on operands() that are not broadcast."""
+    for x, y, suffix in ((a, b, ""), (b, a, "_reversed")):
+        if not isinstance(x, Array) or not isinstance(y, Array) or x.shape != out.shape or y.shape == out.shape:
+            continue
+        form = _as_vector(y, out.shape)
+        if form:
+            y = y.copy(stream) if y.buffer is out.buffer else y
+            call(f"cls_binary_{form[0]}{suffix}_async", number, matrix_of(_apart(x, out, stream), form[1]), vector_of(y),
+                 matrix_of(out, form[1]), stream.handle)
+            return
+    a, b = (_apart(filled(x, out.shape, stream).broadcast_to(out.shape, stream), out, stream) for x in (a, b))
+    call("cls_binary_async", number, a.view, b.view, out.view, stream.handle)
+
+
 def _implementation(table, name, dtype):
     for kinds, what in table[name].items():
         if dtype.char in kinds or dtype.kind in kinds:
@@ -127,19 +157,19 @@ def elementwise_unary(name, x, out=None, stream=None):
 
 def elementwise_binary(name, a, b, out=None, stream=None):
     """out = name(a, b), by the rule for operands."""
-    (a, b), dtype, shape, stream = operands((a, b), stream)
+    (a, b), dtype, shape, stream = operands((a, b), stream, broadcast=False)
     what = _implementation(BINARY, name, dtype)
     out = _output(out, shape, BOOL if name in TO_BOOL else dtype, stream)
-    a, b = _apart(a, out, stream), _apart(b, out, stream)
     for x, number, place in ((b, a, 0), (a, b, 1)):
         operation = _WITH_NUMBER.get((name, place))
         if operation and not isinstance(number, Array) and what.startswith("binary ") and exact_parameter(number):
-            call("cls_unary_param_async", OPS["unary_param"][operation], x.view, out.view, float(number), stream.handle)
+            call("cls_unary_param_async", OPS["unary_param"][operation], _apart(x, out, stream).view, out.view,
+                 float(number), stream.handle)
             return out
-    a, b = filled(a, shape, stream), filled(b, shape, stream)
     if what.startswith("binary "):
-        call("cls_binary_async", OPS["binary"][what[7:]], a.view, b.view, out.view, stream.handle)
+        _binary_async(OPS["binary"][what[7:]], a, b, out, stream)
     else:
+        a, b = (_apart(filled(x, shape, stream).broadcast_to(shape, stream), out, stream) for x in (a, b))
         device_code.map_elements(stream, what, out, a, b)
     return out
 
@@ -196,7 +226,7 @@ def unary(name, x, param=None, out=None, stream=None):
 def binary(name, a, b, out=None, stream=None):
     """out = name(a, b), by the rule for operands. Comparisons give bool."""
     number = op_number("binary", name)
-    (a, b), dtype, shape, stream = operands((a, b), stream)
+    (a, b), dtype, shape, stream = operands((a, b), stream, broadcast=False)
     comparison = name in ("eq", "ne", "lt", "le", "gt", "ge")
     if dtype == BOOL and not comparison:
         raise TypeError(f"{name} of bool")
@@ -204,8 +234,7 @@ def binary(name, a, b, out=None, stream=None):
         _output(out, shape, UINT8, stream)
     else:
         out = _output(out, shape, BOOL if comparison else dtype, stream)
-    call("cls_binary_async", number, filled(a, shape, stream).view, filled(b, shape, stream).view, out.view,
-         stream.handle)
+    _binary_async(number, a, b, out, stream)
     return out
 
 

@@ -3,11 +3,10 @@
 import math
 
 from . import capi
-from .arrays import Array
+from .arrays import Array, matrix_of, vector_of
 from .capi import call
 from .elements import BOOL, INT64
 from .functions import as_array, elementwise_binary, where
-from .rows import matrix_of, vector_of
 from .streams import stream_of
 
 

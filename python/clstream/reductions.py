@@ -4,10 +4,9 @@ import builtins
 import math
 
 from . import device_code, layout
-from .arrays import Array, empty, op_number, reduce_result
+from .arrays import Array, empty, matrix_of, op_number, reduce_result, vector_of
 from .capi import call
 from .functions import elementwise_binary, elementwise_unary, filled, reduce_async
-from .rows import matrix_of, vector_of
 from .streams import stream_of
 from .elements import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, element_type, scalar_of
 

@@ -1,28 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Softmax along an axis, cross entropy with labels, and normalization along the last axis with its gradients."""
-import math
-
-from . import capi
-from .arrays import Array, empty
+from .arrays import Array, empty, matrix_of, vector_of
 from .capi import call
-from .elements import DTYPES, FLOAT32, FLOAT64
+from .elements import FLOAT32, FLOAT64
 from .functions import as_array
 from .layout import axis_of
 from .streams import stream_of
-
-
-def matrix_of(x, columns=None):
-    """All but the last axis together are rows, unless the columns are given of what has elements."""
-    columns, rows = (x.shape[-1], math.prod(x.shape[:-1])) if columns is None else (columns, x.size // columns)
-    matrix = capi.Matrix(x.buffer.handle, DTYPES[x.dtype], x.offset, rows, columns, columns, 0)
-    matrix.owner = x.buffer
-    return matrix
-
-
-def vector_of(x):
-    vector = capi.Vector(x.buffer.handle, DTYPES[x.dtype], x.offset, x.size, 1)
-    vector.owner = x.buffer
-    return vector
 
 
 def _check(name, x):

@@ -210,6 +210,30 @@ class Operations(unittest.TestCase):
         self.assertRaises(TypeError, lambda: cs.softmax(cs.zeros(4, np.int32)))
         self.assertRaises(TypeError, lambda: cs.softmax(host))
 
+    def test_vectors_of_matrices(self):
+        host = samples(np.dtype(np.float32), 60, 1).reshape(3, 4, 5)
+        x = cs.to_device(host)
+        for shape in [(5,), (4, 5), (1, 4, 5), (3, 1, 1), (3, 4, 1), (4, 1), (1, 4, 1), (1,), ()]:
+            other = samples(np.dtype(np.float32), 60, 2)[:int(np.prod(shape))].reshape(shape)
+            y = cs.to_device(other)
+            for function in (np.add, np.subtract, np.less, np.maximum):
+                ours = getattr(cs, function.__name__)
+                np.testing.assert_array_equal(ours(x, y).to_host(), function(host, other))
+                np.testing.assert_array_equal(ours(y, x).to_host(), function(other, host))
+            np.testing.assert_array_equal(cs.binary("sub", y, x).to_host(), other - host)
+        x -= x[1, 2]
+        np.testing.assert_array_equal(x.to_host(), host - host[1, 2])
+        self.assertEqual((cs.zeros((0, 5)) + cs.zeros(5)).shape, (0, 5))
+
+    def test_transposes(self):
+        for dtype in (np.float16, np.float64, np.uint8, np.int32):
+            host = np.arange(7 * 130 * 3).reshape(7, 130, 3).astype(dtype)
+            x = cs.to_device(host)
+            for axes in [(1, 2, 0), (2, 0, 1), (2, 1, 0), (0, 2, 1), (0, 1, 2)]:
+                np.testing.assert_array_equal(x.permute(axes).to_host(), host.transpose(axes))
+        np.testing.assert_array_equal(x[0].T.to_host(), host[0].T)
+        self.assertEqual(cs.zeros((0, 5)).T.shape, (5, 0))
+
     def test_norms(self):
         for dtype in FLOATS:
             host, gain, shift = (samples(np.dtype(dtype), n, n) for n in (60, 5, 6))
