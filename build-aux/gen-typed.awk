@@ -127,6 +127,7 @@ function section(title) {
 }
 
 function result_type(o, t) {
+    if (result[o] == "MASK") return "CLS_U8"
     if (result[o] == "INDEX" || (result[o] == "TOTAL" && !is_float[t])) return "CLS_I64"
     if (result[o] == "MEAN" && !is_float[t]) return "CLS_F64"
     return dtype[t]

@@ -4,12 +4,12 @@
  * one work-group of `reduce_finish` merges those. Which work-item takes which element depends on
  * the sizes alone, so a result is the same from run to run.
  *
- *     -DOP_sum, OP_mean, OP_dot, OP_min, OP_max or OP_argmax
+ *     -DOP_sum, OP_mean, OP_dot, OP_min, OP_max, OP_argmax, OP_argmin, OP_any or OP_all
  *     -DA=float        element type; half and bfloat16 as cl/narrow.cl has them
  *     -DOUT=float      type of the result
  *     -DFLOATS         A is a floating-point type
  *     -DDOUBLES        A or OUT is double
- *     -DW=4            elements in a vector: 1 (for argmax, but in a fused kernel), 2, 4, 8 or 16
+ *     -DW=4            elements in a vector: 1 (for argmax and argmin, but in a fused kernel), 2, 4, 8 or 16
  *     -DALIGNED        the inputs start at multiples of 16 bytes, or of the vector if that is less
  *     -DLINES=1        instead of the two: of the rows or columns of a matrix; vectors of lines that a work-item takes
  *                      beside each other
@@ -162,17 +162,56 @@ partial partial_merge(partial to, partial from) {
 
 VALUE(OUT) partial_result(partial from, ulong count) { return from.best; }
 
-#else /* argmax: the first NaN, or else the first maximum */
+#elif defined(OP_any) || defined(OP_all)
+/* 0 or 1. Taking an element twice changes nothing, and a NaN is not 0. */
+typedef struct { E truth; } partial;
+typedef struct { T truth; } lanes;
+typedef union { lanes all; E element[W]; } split;
+
+partial partial_at(const split *from, uint i) {
+    partial one = {from->element[i]};
+    return one;
+}
+
+#ifdef OP_any
+#define NEUTRAL 0
+#define DECIDES(x, zero) ((x) != (zero))
+#else
+#define NEUTRAL 1
+#define DECIDES(x, zero) ((x) == (zero))
+#endif
+
+lanes lanes_start(E any_element) {
+    lanes start = {(T)NEUTRAL};
+    return start;
+}
+
+lanes lanes_take(lanes to, T x, ulong index) {
+    to.truth = DECIDES(x, (T)0) ? (T)(1 - NEUTRAL) : to.truth;
+    return to;
+}
+
+partial partial_merge(partial to, partial from) { return DECIDES(from.truth, (E)0) ? from : to; }
+
+VALUE(OUT) partial_result(partial from, ulong count) { return from.truth != (E)0; }
+
+#else /* argmax and argmin: the first NaN, or else the first extreme */
+#define INDEXED
 typedef struct { E best; ulong index; } partial;
 typedef partial lanes;
 typedef union { lanes all; } split;
 
 partial partial_at(const split *from, uint i) { return from->all; }
 #define NOWHERE 0xfffffffffffffffful
-#ifdef FLOATS
-#define BEATS(x, y) ((x) > (y) || ((x) != (x) && (y) == (y)))
+#ifdef OP_argmin
+#define BEFORE(x, y) ((x) < (y))
 #else
-#define BEATS(x, y) ((x) > (y))
+#define BEFORE(x, y) ((x) > (y))
+#endif
+#ifdef FLOATS
+#define BEATS(x, y) (BEFORE(x, y) || ((x) != (x) && (y) == (y)))
+#else
+#define BEATS(x, y) BEFORE(x, y)
 #endif
 
 lanes lanes_start(E any) {
@@ -443,7 +482,7 @@ lanes lanes_begun(T x) {
 
 /* The elements before `left` of vectors that begin at element i; what is behind them is padding. */
 lanes lanes_with(lanes to, T x, T y, ulong i, long left) {
-#if defined(OP_argmax)
+#if defined(INDEXED)
     union { T vector; E element[W]; } each = {x};
     for (uint j = 0; j < W; j++)
         if (j < left)
@@ -503,7 +542,7 @@ kernel void reduce_part(INPUTS, global uchar *arena, ulong arena_offset, local p
     }
 
     partial total = partial_at(&mine, 0);
-#ifndef OP_argmax
+#ifndef INDEXED
     for (uint j = 1; j < W; j++)
         total = partial_merge(total, partial_at(&mine, j));
 #endif

@@ -35,7 +35,7 @@
 #include <clstream/matrices.h>  /* a vector for each row or column, casts, transposition */
 #include <clstream/optimizer.h> /* SGD and AdamW on lists of arrays, clipping by norm */
 #include <clstream/random.h>    /* uniform, normal, integers, dropout: Philox */
-#include <clstream/reduce.h>    /* sum, min, max, mean, argmax, dot */
+#include <clstream/reduce.h>    /* sum, min, max, mean, argmax, any, dot, ... */
 #include <clstream/rows.h>      /* softmax, cross entropy, layer_norm, ... along rows */
 #include <clstream/typed.h>     /* all of these under typed names: cls_add_f32, ... */
 #include <clstream/unary.h>     /* exp, relu, scale, ... of one array */

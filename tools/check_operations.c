@@ -224,14 +224,17 @@ static void try_reduce(struct family *family) {
         union {
             float number;
             int64_t index;
-        } seen = {0}, wanted = {0};
+            uint8_t truth;
+        } seen = {.index = 0}, wanted = {.index = 0};
+        cls_dtype result = CLS_F32;
         double slack = 0;
+        cls_reduce_result_dtype(op, CLS_F32, &result);
         cls_status status = cls_reduce(op, view(at->a), &seen, NULL);
         reference_reduce(op, CLS_F32, at->x, N, &wanted, &slack);
         say(family, name, status,
-            op == CLS_REDUCE_ARGMAX ? seen.index == wanted.index
-                                    : fabs((double)seen.number - (double)wanted.number) <=
-                                          slack + 2 * FLT_EPSILON * fabs((double)wanted.number));
+            result != CLS_F32 ? seen.index == wanted.index
+                              : fabs((double)seen.number - (double)wanted.number) <=
+                                    slack + 2 * FLT_EPSILON * fabs((double)wanted.number));
     }
 }
 

@@ -46,7 +46,7 @@ bool reference_binary(cls_binary_op op, cls_dtype type, const void *a, const voi
                       size_t count);
 
 /* `result` is an element of cls_reduce_result_dtype(); `*slack` how far a device may be off it,
- * not in ULP but in absolute terms. False also for min, max and argmax of no elements. */
+ * not in ULP but in absolute terms. False also for min, max, argmax and argmin of no elements. */
 bool reference_reduce(cls_reduce_op op, cls_dtype type, const void *in, size_t count, void *result,
                       double *slack);
 bool reference_dot(cls_dtype type, const void *a, const void *b, size_t count, void *result,

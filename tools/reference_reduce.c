@@ -95,16 +95,20 @@ static void sum_ints(cls_dtype type, const void *in, size_t count, bool mean, vo
         *(uint64_t *)result = sum;
 }
 
+static bool wants_least(cls_reduce_op op) {
+    return op == CLS_REDUCE_MIN || op == CLS_REDUCE_ARGMIN;
+}
+
 /* Is element i to be preferred to the best so far? The first NaN beats everything. */
 static bool beats(cls_reduce_op op, cls_dtype type, const void *in, size_t i, size_t best) {
     if (reference_is_float(type)) {
         const double x = reference_float(type, in, i), y = reference_float(type, in, best);
         if (isnan(x) || isnan(y))
             return !isnan(y);
-        return op == CLS_REDUCE_MIN ? x < y : x > y;
+        return wants_least(op) ? x < y : x > y;
     }
     const int64_t x = int_at(type, in, i), y = int_at(type, in, best);
-    return op == CLS_REDUCE_MIN ? x < y : x > y;
+    return wants_least(op) ? x < y : x > y;
 }
 
 static bool pick(cls_reduce_op op, cls_dtype type, const void *in, size_t count, void *result) {
@@ -114,7 +118,7 @@ static bool pick(cls_reduce_op op, cls_dtype type, const void *in, size_t count,
     for (size_t i = 1; i < count; i++)
         if (beats(op, type, in, i, best))
             best = i;
-    if (op == CLS_REDUCE_ARGMAX)
+    if (op == CLS_REDUCE_ARGMAX || op == CLS_REDUCE_ARGMIN)
         *(int64_t *)result = (int64_t)best;
     else
         reference_cast(type, type, (const unsigned char *)in + best * cls_dtype_size(type), result,
@@ -122,9 +126,26 @@ static bool pick(cls_reduce_op op, cls_dtype type, const void *in, size_t count,
     return true;
 }
 
+static bool is_zero(cls_dtype type, const void *in, size_t i) {
+    return reference_is_float(type) ? reference_float(type, in, i) == 0 : int_at(type, in, i) == 0;
+}
+
+/* `any` or all. */
+static uint8_t truth(bool any, cls_dtype type, const void *in, size_t count) {
+    size_t i = 0;
+    while (i < count && is_zero(type, in, i) == any)
+        i++;
+    return any == (i < count);
+}
+
 bool reference_reduce(cls_reduce_op op, cls_dtype type, const void *in, size_t count, void *result,
                       double *slack) {
     const bool mean = op == CLS_REDUCE_MEAN;
+    if (op == CLS_REDUCE_ANY || op == CLS_REDUCE_ALL) {
+        *slack = 0;
+        *(uint8_t *)result = truth(op == CLS_REDUCE_ANY, type, in, count);
+        return true;
+    }
     if (op != CLS_REDUCE_SUM && !mean) {
         *slack = 0;
         return pick(op, type, in, count, result);

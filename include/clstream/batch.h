@@ -132,7 +132,7 @@ CLS_API cls_status cls_batch_where(cls_batch batch, cls_value condition, cls_val
 CLS_API cls_status cls_batch_cast(cls_batch batch, cls_value in, cls_dtype to, cls_value *out);
 /**
  * Records cls_reduce. The result is a scalar of the type that cls_reduce_result_dtype gives.
- * @retval CLS_ERROR_INVALID_VALUE also min, max and argmax of zero elements
+ * @retval CLS_ERROR_INVALID_VALUE also min, max, argmax and argmin of zero elements
  */
 CLS_API cls_status cls_batch_reduce(cls_batch batch, cls_reduce_op op, cls_value in,
                                     cls_value *out);

@@ -56,7 +56,7 @@ CLS_API cls_status cls_host_binary(cls_binary_op op, cls_dtype type, const void 
 /**
  * cls_reduce on host memory. `result` points to one element of the type that
  * cls_reduce_result_dtype gives.
- * @retval CLS_ERROR_INVALID_VALUE also min, max and argmax of zero elements
+ * @retval CLS_ERROR_INVALID_VALUE also min, max, argmax and argmin of zero elements
  */
 CLS_API cls_status cls_host_reduce(cls_reduce_op op, cls_dtype type, const void *in, void *result,
                                    size_t count, cls_stream stream);

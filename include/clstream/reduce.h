@@ -41,7 +41,13 @@ typedef enum cls_reduce_op {
      * The index of the first NaN, or if there is none of the first maximum: an i64 from 0 within
      * the view.
      */
-    CLS_REDUCE_ARGMAX = 5
+    CLS_REDUCE_ARGMAX = 5,
+    /** The index of the first NaN, or if there is none of the first minimum; otherwise like CLS_REDUCE_ARGMAX. */
+    CLS_REDUCE_ARGMIN = 6,
+    /** Whether any element is not 0: a u8 of 1 or 0. -0 is 0, a NaN is not. 0 for zero elements. */
+    CLS_REDUCE_ANY = 7,
+    /** Whether all elements are not 0; otherwise like CLS_REDUCE_ANY. 1 for zero elements. */
+    CLS_REDUCE_ALL = 8
 } cls_reduce_op;
 
 /**
@@ -52,8 +58,8 @@ CLS_API cls_status cls_reduce_result_dtype(cls_reduce_op op, cls_dtype in, cls_d
 
 /**
  * Reduces `in` to `result`, one element of the result's type, and waits.
- * @retval CLS_ERROR_INVALID_VALUE also if `result` is null, and for min, max or argmax of zero
- *                                 elements
+ * @retval CLS_ERROR_INVALID_VALUE also if `result` is null, and for min, max, argmax or argmin of
+ *                                 zero elements
  */
 CLS_API cls_status cls_reduce(cls_reduce_op op, cls_array in, void *result, cls_stream stream);
 /**

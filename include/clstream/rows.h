@@ -68,8 +68,8 @@ CLS_BEGIN_DECLS
  * (cls_reduce_result_dtype) with an element for each row. Matrices of all types; values, and accuracy, are
  * those of the operation (reduce.h), and so are the statuses of a reduction of no elements. An index is that of
  * the column. `out` must have no element in common with `in`. A matrix of few rows takes a second launch. Waits.
- * @retval CLS_ERROR_INVALID_VALUE also for an unknown operation, and for min, max or argmax of rows without
- *                                 columns
+ * @retval CLS_ERROR_INVALID_VALUE also for an unknown operation, and for min, max, argmax or argmin of rows
+ *                                 without columns
  */
 CLS_API cls_status cls_reduce_rows(cls_reduce_op op, cls_matrix in, cls_vector out,
                                    cls_stream stream);

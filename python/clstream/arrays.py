@@ -435,4 +435,6 @@ def to_device(host, stream=None, context=None, *, device=None):
 def reduce_result(name, dtype):
     """The type of a reduction of the C library."""
     number = capi.make("cls_reduce_result_dtype", op_number("reduce", name), DTYPES[dtype], type=ctypes.c_int)
+    if name in ("any", "all"):
+        return BOOL
     return next(found for found, value in DTYPES.items() if value == number and found != BOOL)

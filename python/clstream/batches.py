@@ -139,7 +139,7 @@ class Value:
         return _value("cls_batch_dot", self.batch, self.number, other.number)
 
     def reduce(self, name):
-        """A reduction: "sum", "min", "max", "mean" or "argmax"."""
+        """A reduction: "sum", "min", "max", "mean", "argmax", "argmin", "any" or "all"."""
         return _value("cls_batch_reduce", self.batch, op_number("reduce", name), self.number)
 
     def sum(self):

@@ -11,7 +11,7 @@ from .streams import stream_of
 from .elements import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, element_type, scalar_of
 
 # What the C library computes of a whole array, or of the rows or columns of a matrix.
-_WHOLE = {"sum", "min", "max", "argmax"}
+_WHOLE = {"sum", "min", "max", "argmax", "argmin", "any", "all"}
 # From how many elements of one row on they are folded in two steps, the first of which has so many work-items.
 _LONG, _LANES = 4096, 256
 
@@ -30,6 +30,8 @@ def _fold_axis(name, x, axis, dtype, stream):
         call("cls_reduce_rows_async" if inner == 1 else "cls_reduce_columns_async", op_number("reduce", name),
              matrix_of(x, count if inner == 1 else inner), vector_of(out), stream.handle)
         return out
+    if name in ("any", "all"):
+        name, x = {"any": "max", "all": "min"}[name], x if x.dtype == BOOL else x.astype(BOOL, stream)
     how = "float_sum" if name == "sum" and x.dtype.kind == "f" else name
     if x.ndim == 1 and count >= _LONG and not name.startswith("arg"):
         lanes = count // _LANES * _LANES
@@ -97,19 +99,20 @@ def max(x, /, *, axis=None, keepdims=False, stream=None):
 
 def all(x, /, *, axis=None, keepdims=False, stream=None):
     """Whether all elements over axes are not 0."""
-    return _logical(x, "min", "prod", axis, keepdims, stream)
+    return _logical(x, "all", "prod", axis, keepdims, stream)
 
 
 def any(x, /, *, axis=None, keepdims=False, stream=None):
     """Whether any element over axes is not 0."""
-    return _logical(x, "max", "sum", axis, keepdims, stream)
+    return _logical(x, "any", "sum", axis, keepdims, stream)
 
 
 def _logical(x, name, of_nothing, axis, keepdims, stream):
     stream = stream_of(stream, x.context)
-    x = x if x.dtype == BOOL else x.astype(BOOL, stream)
     count = math.prod(x.shape[a] for a in layout.axes_of(axis, x.ndim))
-    return _reduce(name if count else of_nothing, x, axis, BOOL, keepdims, stream)
+    if count:
+        return _reduce(name, x, axis, BOOL, keepdims, stream)
+    return _reduce(of_nothing, x if x.dtype == BOOL else x.astype(BOOL, stream), axis, BOOL, keepdims, stream)
 
 
 def argmax(x, /, *, axis=None, keepdims=False, stream=None):

@@ -210,6 +210,23 @@ class Operations(unittest.TestCase):
         self.assertRaises(TypeError, lambda: cs.softmax(cs.zeros(4, np.int32)))
         self.assertRaises(TypeError, lambda: cs.softmax(host))
 
+    def test_truth_and_least(self):
+        for dtype in (np.float32, np.float16, np.int32, np.bool_):
+            host = (np.arange(60).reshape(3, 4, 5) % 7).astype(dtype)
+            host[1, 2] = 0
+            host[2, 1, 3] = dtype(-1 if dtype != np.bool_ else 0)
+            x = cs.to_device(host)
+            for axis in (None, 0, 1, 2, (0, 2)):
+                for name in ("any", "all"):
+                    ours, wanted = getattr(x, name)(axis=axis), getattr(host, name)(axis=axis)
+                    np.testing.assert_array_equal(np.asarray(ours), wanted)
+                    self.assertEqual(np.asarray(ours).dtype, np.bool_)
+                if dtype != np.bool_ and axis != (0, 2):
+                    np.testing.assert_array_equal(np.asarray(x.argmin(axis=axis)), host.argmin(axis=axis))
+        self.assertTrue(cs.to_device(np.array([np.nan], np.float32)).all())
+        self.assertEqual((cs.zeros((0, 3)).any(axis=0).to_host().any(), cs.zeros((0, 3)).all(axis=0).to_host().all()),
+                         (False, True))
+
     def test_vectors_of_matrices(self):
         host = samples(np.dtype(np.float32), 60, 1).reshape(3, 4, 5)
         x = cs.to_device(host)

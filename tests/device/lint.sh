@@ -39,7 +39,7 @@ programs() {
         runs = !runs
     }
     function reduce(name, result, t, out, options) {
-        out = result == "INDEX" || (result == "TOTAL" && !is_float[t]) ? "long" : opencl[t]
+        out = result == "MASK" ? "uchar" : result == "INDEX" || (result == "TOTAL" && !is_float[t]) ? "long" : opencl[t]
         if (result == "MEAN" && !is_float[t]) out = "double"
         options = sprintf("reduce.cl -DOP_%s -DA=%s -DOUT=%s -DW=%d%s%s", name, opencl[t], out,
             result == "INDEX" ? 1 : 4, is_float[t] ? " -DFLOATS" : "",

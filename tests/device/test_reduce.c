@@ -250,6 +250,71 @@ static void argmax_takes_the_first_of_equals(void **state) {
     free(x);
 }
 
+static int64_t argmin(cls_dtype type, const double *x, size_t count) {
+    int64_t result = -1;
+    cls_array view = view_of(type, x, count);
+    OK(cls_reduce(CLS_REDUCE_ARGMIN, view, &result, NULL));
+    view_destroy(view);
+    return result;
+}
+
+static void argmin_takes_the_first_of_equals(void **state) {
+    const cls_dtype type = *(const cls_dtype *)*state;
+    enum { N = 50000 };
+    NEED_TYPE(type);
+    double *x = calloc(N, sizeof *x);
+    assert_non_null(x);
+    x[40000] = x[20011] = x[49999] = -2;
+    assert_int_equal(argmin(type, x, N), 20011);
+    x[20010] = INFINITY;
+    x[30000] = -INFINITY;
+    assert_int_equal(argmin(type, x, N), 30000);
+    x[45000] = x[45001] = NAN;
+    assert_int_equal(argmin(type, x, N), 45000);
+    free(x);
+}
+
+static bool holds(cls_reduce_op op, cls_dtype type, const double *x, size_t count) {
+    uint8_t result = 9;
+    cls_array view = view_of(type, x, count);
+    OK(cls_reduce(op, view, &result, NULL));
+    view_destroy(view);
+    assert_true(result <= 1);
+    return result;
+}
+
+/* One element decides, wherever it is. */
+static void any_and_all(void **state) {
+    static const size_t places[] = {0, 7, 16, 33, 20000, 49999};
+    const cls_dtype type = *(const cls_dtype *)*state;
+    enum { N = 50000 };
+    NEED_TYPE(type);
+    double *zeros = calloc(N, sizeof *zeros), *ones = malloc(N * sizeof *ones);
+    assert_non_null(zeros);
+    assert_non_null(ones);
+    for (size_t i = 0; i < N; i++) {
+        zeros[i] = i % 2 ? -0.0 : 0.0;
+        ones[i] = i % 2 ? NAN : -3;
+    }
+    assert_false(holds(CLS_REDUCE_ANY, type, zeros, N));
+    assert_true(holds(CLS_REDUCE_ALL, type, ones, N));
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        const double one = ones[places[i]];
+        zeros[places[i]] = i % 2 ? NAN : 2;
+        ones[places[i]] = -0.0;
+        assert_true(holds(CLS_REDUCE_ANY, type, zeros, N));
+        assert_false(holds(CLS_REDUCE_ALL, type, zeros, N));
+        assert_true(holds(CLS_REDUCE_ANY, type, ones, N));
+        assert_false(holds(CLS_REDUCE_ALL, type, ones, N));
+        zeros[places[i]] = 0;
+        ones[places[i]] = one;
+    }
+    assert_false(holds(CLS_REDUCE_ANY, type, zeros, 0));
+    assert_true(holds(CLS_REDUCE_ALL, type, zeros, 0));
+    free(zeros);
+    free(ones);
+}
+
 static void infinite_sums(void **state) {
     const cls_dtype type = *(const cls_dtype *)*state;
     double x[100];
@@ -296,6 +361,10 @@ static const struct CMUnitTest others[] = {
     OF(nan_wins_wherever_it_is, f64),
     OF(argmax_takes_the_first_of_equals, f32),
     OF(argmax_takes_the_first_of_equals, f64),
+    OF(argmin_takes_the_first_of_equals, f32),
+    OF(argmin_takes_the_first_of_equals, f64),
+    OF(any_and_all, f32),
+    OF(any_and_all, f64),
     OF(infinite_sums, f32),
     OF(infinite_sums, f64),
     cmocka_unit_test(result_types),

@@ -88,6 +88,12 @@ static void check_results(const struct work *work, const struct shape *shape, bo
     free(line);
 }
 
+/* Whether a reduction of no elements has a result. */
+static bool reduces_nothing(cls_reduce_op op) {
+    return op == CLS_REDUCE_SUM || op == CLS_REDUCE_MEAN || op == CLS_REDUCE_ANY ||
+           op == CLS_REDUCE_ALL;
+}
+
 static void check_shape(const struct work *work, const struct shape *shape, bool by_column,
                         const void *values) {
     const size_t ld = shape->columns + shape->gap;
@@ -103,7 +109,7 @@ static void check_shape(const struct work *work, const struct shape *shape, bool
         cls_array out = view_make(work->result, 1, lines * shape->step, zeros);
         const cls_vector vector = {out.buffer, work->result, out.offset, lines, shape->step};
         const cls_status status = reduce(work, by_column, matrix, vector, blocking);
-        if (lines && !length && work->op != CLS_REDUCE_SUM && work->op != CLS_REDUCE_MEAN) {
+        if (lines && !length && !reduces_nothing(work->op)) {
             EXPECT(CLS_ERROR_INVALID_VALUE, status);
             view_destroy(out);
             continue;
