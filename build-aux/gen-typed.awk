@@ -18,8 +18,12 @@ function fields(line) {
         field[i] = trim(field[i])
 }
 
+# The library stays small: generic functions serve the types that came later.
+function has_typed_names(short) { return short !~ /^(i8|i16|u16)$/ }
+
 /^TYPE\(/ {
     fields($0)
+    if (!has_typed_names(field[2])) next
     t = ++types
     dtype[t] = "CLS_" field[1]
     short[t] = field[2]

@@ -50,6 +50,8 @@
 #define IS_FLOAT_bfloat16 1
 #define IS_FLOAT_int 0
 #define IS_FLOAT_long 0
+#define IS_FLOAT_char 0
+#define IS_FLOAT_short 0
 #define IS_FLOAT_uchar 0
 #define IS_FLOAT_ushort 0
 #define IS_FLOAT_uint 0
@@ -61,6 +63,8 @@
 #define IS_DOUBLE_bfloat16 0
 #define IS_DOUBLE_int 0
 #define IS_DOUBLE_long 0
+#define IS_DOUBLE_char 0
+#define IS_DOUBLE_short 0
 #define IS_DOUBLE_uchar 0
 #define IS_DOUBLE_ushort 0
 #define IS_DOUBLE_uint 0
@@ -68,6 +72,8 @@
 #define MIN_OF(type) GLUE(MIN_OF_, type)
 #define MIN_OF_int (-2147483647 - 1)
 #define MIN_OF_long (-9223372036854775807 - 1)
+#define MIN_OF_char (-128)
+#define MIN_OF_short (-32768)
 #define MIN_OF_uchar 0
 #define MIN_OF_ushort 0
 #define MIN_OF_uint 0
@@ -75,6 +81,8 @@
 #define MAX_OF(type) GLUE(MAX_OF_, type)
 #define MAX_OF_int 2147483647
 #define MAX_OF_long 9223372036854775807
+#define MAX_OF_char 127
+#define MAX_OF_short 32767
 #define MAX_OF_uchar 255
 #define MAX_OF_ushort 65535
 #define MAX_OF_uint 4294967295
@@ -83,7 +91,10 @@
 #define LIMIT_OF(type) GLUE(LIMIT_OF_, type)
 #define LIMIT_OF_int 2147483648.0f
 #define LIMIT_OF_long 9223372036854775808.0f
+#define LIMIT_OF_char 128.0f
+#define LIMIT_OF_short 32768.0f
 #define LIMIT_OF_uchar 256.0f
+#define LIMIT_OF_ushort 65536.0f
 #define LIMIT_OF_uint 4294967296.0f
 /* What comparing two vectors of a type gives, and the type for arithmetic that wraps around. */
 #define MASK(type) GLUE(MASK_, type)
@@ -93,6 +104,8 @@
 #define MASK_bfloat16 int
 #define MASK_int int
 #define MASK_long long
+#define MASK_char char
+#define MASK_short short
 #define MASK_uchar char
 #define MASK_ushort short
 #define MASK_uint int
@@ -100,6 +113,8 @@
 #define WRAP(type) GLUE(WRAP_, type)
 #define WRAP_int uint
 #define WRAP_long ulong
+#define WRAP_char uchar
+#define WRAP_short ushort
 #define WRAP_uchar uchar
 #define WRAP_ushort ushort
 #define WRAP_uint uint
@@ -131,6 +146,12 @@
 /* Signed overflow is undefined; the unsigned type of the same size wraps around. */
 #define AS_T GLUE(as_, V(A))
 #define AS_U GLUE(as_, V(WRAP(A)))
+/* Two ushorts alone become ints, in which their product may overflow. */
+#if W == 1
+#define PRODUCT(x, y) ((x) * 1u * (y))
+#else
+#define PRODUCT(x, y) ((x) * (y))
+#endif
 #define TRUTH(test) CONVERT(VALUE(OUT))((test) ? (M)1 : (M)0)
 /* A result of type A or OUT. What stays in registers is rounded here, anything else where it is written. */
 #ifdef FUSED
@@ -311,7 +332,7 @@ static T FN(op_gelu)(T x) {
 #endif
 #else
 static T FN(op_neg)(T x) { return AS_T((U)((U)0 - AS_U(x))); }
-static T FN(op_sqr)(T x) { return AS_T((U)(AS_U(x) * AS_U(x))); }
+static T FN(op_sqr)(T x) { return AS_T((U)(PRODUCT(AS_U(x), AS_U(x)))); }
 static T FN(op_abs)(T x) { return x < (T)0 ? FN(op_neg)(x) : x; }
 static T FN(op_relu)(T x) { return x < (T)0 ? (T)0 : x; }
 static T FN(op_sign)(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : (T)0; }
@@ -340,7 +361,7 @@ static T FN(op_scale)(T x, T p) { return RESULT(x * p); }
 static T FN(op_add_scalar)(T x, T p) { return RESULT(x + p); }
 #pragma OPENCL FP_CONTRACT DEFAULT
 #else
-static T FN(op_scale)(T x, T p) { return AS_T((U)(AS_U(x) * AS_U(p))); }
+static T FN(op_scale)(T x, T p) { return AS_T((U)(PRODUCT(AS_U(x), AS_U(p)))); }
 static T FN(op_add_scalar)(T x, T p) { return AS_T((U)(AS_U(x) + AS_U(p))); }
 #endif
 #endif
@@ -365,7 +386,7 @@ static T FN(op_min)(T a, T b) { return a < b ? a : b; }
 static T FN(op_max)(T a, T b) { return a > b ? a : b; }
 static T FN(op_add)(T a, T b) { return AS_T((U)(AS_U(a) + AS_U(b))); }
 static T FN(op_sub)(T a, T b) { return AS_T((U)(AS_U(a) - AS_U(b))); }
-static T FN(op_mul)(T a, T b) { return AS_T((U)(AS_U(a) * AS_U(b))); }
+static T FN(op_mul)(T a, T b) { return AS_T((U)(PRODUCT(AS_U(a), AS_U(b)))); }
 /* No divisor that traps is ever divided by: x / 0 is 0, and the minimum / -1 wraps to itself. */
 static T FN(op_div)(T a, T b) {
 #if MIN_OF(A) < 0

@@ -14,6 +14,8 @@
 #define IS_NARROW_double 0
 #define IS_NARROW_int 0
 #define IS_NARROW_long 0
+#define IS_NARROW_char 0
+#define IS_NARROW_short 0
 #define IS_NARROW_uchar 0
 #define IS_NARROW_ushort 0
 #define IS_NARROW_uint 0

@@ -42,7 +42,10 @@ kernel void set(global ulong *state, ulong seed, ulong sequence, ulong offset) {
 #define REGISTER_half float
 #define REGISTER_bfloat16 float
 #define REGISTER_double double
+#define REGISTER_char uint
 #define REGISTER_uchar uint
+#define REGISTER_short uint
+#define REGISTER_ushort uint
 #define REGISTER_int uint
 #define REGISTER_uint uint
 #define REGISTER_long ulong
@@ -54,6 +57,9 @@ kernel void set(global ulong *state, ulong seed, ulong sequence, ulong offset) {
 #define TO_MEMORY_half(value) pack_half(value)
 #define TO_MEMORY_bfloat16(value) pack_bfloat16(value)
 #define TO_MEMORY_uchar(value) GLUE(convert_, V(uchar))((value) & (V(uint))255)
+#define TO_MEMORY_char(value) GLUE(as_, V(char))(TO_MEMORY_uchar(value))
+#define TO_MEMORY_ushort(value) GLUE(convert_, V(ushort))((value) & (V(uint))65535)
+#define TO_MEMORY_short(value) GLUE(as_, V(short))(TO_MEMORY_ushort(value))
 #define TO_MEMORY_int(value) GLUE(as_, V(int))(value)
 #define TO_MEMORY_uint(value) (value)
 #define TO_MEMORY_long(value) GLUE(as_, V(long))(value)

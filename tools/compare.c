@@ -68,10 +68,16 @@ static bool is_flushed(cls_dtype dtype, uint64_t got, uint64_t expected) {
     return magnitude_of(got, dtype) == 0 && magnitude != 0 && magnitude < normal;
 }
 
+/* The others are the same number without their sign. */
+static int64_t integer_of(cls_dtype dtype, uint64_t bits) {
+    return dtype == CLS_I8    ? (int8_t)(uint8_t)bits
+           : dtype == CLS_I16 ? (int16_t)(uint16_t)bits
+           : dtype == CLS_I32 ? (int32_t)(uint32_t)bits
+                              : (int64_t)bits;
+}
+
 static double integer_error(cls_dtype dtype, uint64_t got, uint64_t expected) {
-    if (dtype == CLS_I32)
-        return distance((int32_t)(uint32_t)got, (int32_t)(uint32_t)expected);
-    return distance((int64_t)got, (int64_t)expected); /* u8 and u32 are not negative either way */
+    return distance(integer_of(dtype, got), integer_of(dtype, expected));
 }
 
 /* The error of one pair whose bits differ. */
@@ -130,11 +136,11 @@ const char *element_format(cls_dtype dtype, const void *array, size_t i, char te
     case CLS_BF16:
         snprintf(text, ELEMENT_TEXT, "%.5g", reference_float(dtype, array, i));
         break;
+    case CLS_I8:
+    case CLS_I16:
     case CLS_I32:
-        snprintf(text, ELEMENT_TEXT, "%" PRId32, (int32_t)(uint32_t)bits);
-        break;
     case CLS_I64:
-        snprintf(text, ELEMENT_TEXT, "%" PRId64, (int64_t)bits);
+        snprintf(text, ELEMENT_TEXT, "%" PRId64, integer_of(dtype, bits));
         break;
     default:
         snprintf(text, ELEMENT_TEXT, "%" PRIu64, bits);

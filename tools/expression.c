@@ -15,7 +15,7 @@ struct word {
     size_t length;
 };
 
-#define EXPRESSION_TYPES "f32 f64 i32 i64 u8 u32 f16 bf16"
+#define EXPRESSION_TYPES "f32 f64 i32 i64 u8 u32 f16 bf16 i8 i16 u16"
 
 bool expression_fail(struct expression_error *error, size_t at, size_t length, const char *format,
                      ...) {

@@ -11,8 +11,8 @@ static const struct {
     char kind; /* NumPy's letter */
     size_t size;
 } npy_types[] = {
-    {CLS_F32, 'f', 4}, {CLS_F64, 'f', 8}, {CLS_I32, 'i', 4}, {CLS_I64, 'i', 8},
-    {CLS_U8, 'u', 1},  {CLS_U32, 'u', 4}, {CLS_F16, 'f', 2},
+    {CLS_F32, 'f', 4}, {CLS_F64, 'f', 8}, {CLS_I32, 'i', 4}, {CLS_I64, 'i', 8}, {CLS_U8, 'u', 1},
+    {CLS_U32, 'u', 4}, {CLS_F16, 'f', 2}, {CLS_I8, 'i', 1},  {CLS_I16, 'i', 2}, {CLS_U16, 'u', 2},
 };
 
 enum { N_TYPES = sizeof npy_types / sizeof npy_types[0] };
@@ -147,8 +147,10 @@ static bool find_dtype(struct cursor *cursor, const char *descr, cls_dtype *dtyp
             return true;
         }
     }
-    return refuse(cursor, "its type is '%.20s'; supported are %cf2 %cf4 %cf8 %ci4 %ci8 |u1 %cu4",
-                  descr, NATIVE, NATIVE, NATIVE, NATIVE, NATIVE, NATIVE);
+    return refuse(
+        cursor,
+        "its type is '%.20s'; supported are %cf2 %cf4 %cf8 |i1 %ci2 %ci4 %ci8 |u1 %cu2 %cu4", descr,
+        NATIVE, NATIVE, NATIVE, NATIVE, NATIVE, NATIVE, NATIVE, NATIVE);
 }
 
 static bool parse_descr(struct cursor *cursor, cls_dtype *dtype) {

@@ -20,7 +20,7 @@ static const char run_help[] =
     "  -o, --output OUT   written as .npy when the name ends so, raw otherwise; it appears\n"
     "                     only once it is complete; - is the standard output, raw with --dtype\n"
     "                     and else as .npy, and the summary goes to the standard error\n"
-    "      --dtype T      IN is raw elements of T: f32 f64 i32 i64 u8 u32 f16 bf16\n"
+    "      --dtype T      IN is raw elements of T: f32 f64 i32 i64 u8 u32 f16 bf16 i8 i16 u16\n"
     "      --chunk SIZE   device memory of one chunk, as 512K or 8M (default 8M)\n"
     "      --streams N    chunks on the device at once, 1 to 64 (default 3)\n"
     "      --device DEV   index, cpu, gpu, or part of a name (default $CLSTREAM_DEVICE)\n"
@@ -36,7 +36,7 @@ static const char gen_help[] =
     "Write a file of reproducible random elements, .npy when the name ends so, raw otherwise.\n"
     "\n"
     "  -o, --output OUT   the file; - is the standard output, as .npy\n"
-    "      --dtype T      f32 f64 i32 i64 u8 u32 f16 bf16 (default f32)\n"
+    "      --dtype T      f32 f64 i32 i64 u8 u32 f16 bf16 i8 i16 u16 (default f32)\n"
     "      --bytes SIZE   size of the data, as 256M (default 1M)\n"
     "      --seed N       another number gives other elements (default 0)\n"
     "  -h, --help         print this\n"
@@ -84,8 +84,9 @@ static void print_stages(void) {
 static int parse_dtype(const char *command, const char *text, cls_dtype *dtype) {
     if (cls_dtype_parse(text, dtype) == CLS_SUCCESS)
         return OPTIONS_GO_ON;
-    return usage_error(command,
-                       "--dtype: '%s' is no type; there are f32 f64 i32 i64 u8 u32 f16 bf16", text);
+    return usage_error(
+        command, "--dtype: '%s' is no type; there are f32 f64 i32 i64 u8 u32 f16 bf16 i8 i16 u16",
+        text);
 }
 
 int options_need_json(const char *command, const char *what) {

@@ -67,8 +67,14 @@ static int64_t int_at(cls_dtype type, const void *array, size_t i) {
         return ((const int32_t *)array)[i];
     case CLS_I64:
         return ((const int64_t *)array)[i];
+    case CLS_I8:
+        return ((const int8_t *)array)[i];
+    case CLS_I16:
+        return ((const int16_t *)array)[i];
     case CLS_U8:
         return ((const uint8_t *)array)[i];
+    case CLS_U16:
+        return ((const uint16_t *)array)[i];
     case CLS_U32:
         return ((const uint32_t *)array)[i];
     case CLS_F32:
@@ -87,8 +93,13 @@ static void put_int(cls_dtype type, void *array, size_t i, uint64_t value) {
     case CLS_U32:
         ((uint32_t *)array)[i] = (uint32_t)value;
         break;
+    case CLS_I8:
     case CLS_U8:
         ((uint8_t *)array)[i] = (uint8_t)value;
+        break;
+    case CLS_I16:
+    case CLS_U16:
+        ((uint16_t *)array)[i] = (uint16_t)value;
         break;
     case CLS_I64:
         ((uint64_t *)array)[i] = value;
@@ -102,13 +113,20 @@ static void put_int(cls_dtype type, void *array, size_t i, uint64_t value) {
 }
 
 static int64_t least_of(cls_dtype type) {
-    return type == CLS_I32 ? INT32_MIN : type == CLS_I64 ? INT64_MIN : 0;
+    return type == CLS_I32   ? INT32_MIN
+           : type == CLS_I64 ? INT64_MIN
+           : type == CLS_I8  ? INT8_MIN
+           : type == CLS_I16 ? INT16_MIN
+                             : 0;
 }
 
 static int64_t greatest_of(cls_dtype type) {
     return type == CLS_I32   ? INT32_MAX
            : type == CLS_I64 ? INT64_MAX
            : type == CLS_U8  ? UINT8_MAX
+           : type == CLS_I8  ? INT8_MAX
+           : type == CLS_I16 ? INT16_MAX
+           : type == CLS_U16 ? UINT16_MAX
                              : UINT32_MAX;
 }
 

@@ -2,7 +2,7 @@
 /**
  * @file cast.h
  * Conversion between element types, and the common rules of all typed operations. The 56 typed
- * names (cls_cast_f32_f64 ...) are in typed.h.
+ * names (cls_cast_f32_f64 ...) are in typed.h; i8, i16 and u16 have none (types.h).
  *
  * **Common rules** of the operations of cast.h, where.h, unary.h, binary.h and reduce.h:
  *   - Arrays are views (types.h). Counts and offsets are in elements.

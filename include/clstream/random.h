@@ -11,9 +11,9 @@
  *
  * | draw                          | type                  | k | element j of a counter, from its words w          |
  * |-------------------------------|-----------------------|---|---------------------------------------------------|
- * | integers, n = 0               | u8, i32, u32          | 4 | the low bits of w[j]                              |
+ * | integers, n = 0               | i8 to i32, u8 to u32  | 4 | the low bits of w[j]                              |
  * | integers, n = 0               | i64                   | 2 | w[2j] + 2^32 w[2j + 1]                            |
- * | integers, n > 0               | u8, i32, u32          | 2 | floor(x n / 2^64), x = w[2j] + 2^32 w[2j + 1]     |
+ * | integers, n > 0               | i8 to i32, u8 to u32  | 2 | floor(x n / 2^64), x = w[2j] + 2^32 w[2j + 1]     |
  * | integers, n > 0               | i64                   | 1 | floor(x n / 2^128), x all four words              |
  * | uniform                       | f32, f16, bf16        | 4 | of the upper 24 bits of w[j]                      |
  * | uniform                       | f64                   | 2 | of the upper 53 bits of w[2j] + 2^32 w[2j + 1]    |

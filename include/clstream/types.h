@@ -43,21 +43,26 @@ typedef struct cls_kernel_handle *cls_kernel;
 typedef struct cls_timeline_handle *cls_timeline;
 
 /**
- * Element types. The numbers do not change; the next ones are reserved for i8, i16 and u16.
+ * Element types. The numbers do not change.
  *
  * f16 and bf16 are types of memory: operations read them as f32, which holds all of their values,
  * calculate in f32, and round the result once, to nearest with ties to even. They need no
  * extension of the device. In C an element is a uint16_t with its bits.
+ *
+ * i8, i16 and u16 have no typed names (typed.h): the generic functions take them, as all others.
  */
 typedef enum cls_dtype {
-    CLS_F32 = 1, /**< float */
-    CLS_F64 = 2, /**< double */
-    CLS_I32 = 3, /**< int32_t */
-    CLS_I64 = 4, /**< int64_t */
-    CLS_U8 = 5,  /**< uint8_t */
-    CLS_U32 = 6, /**< uint32_t */
-    CLS_F16 = 7, /**< IEEE 754 binary16: 5 bits of exponent, 10 of fraction, up to 65504 */
-    CLS_BF16 = 8 /**< the upper half of an f32: 8 bits of exponent, 7 of fraction */
+    CLS_F32 = 1,  /**< float */
+    CLS_F64 = 2,  /**< double */
+    CLS_I32 = 3,  /**< int32_t */
+    CLS_I64 = 4,  /**< int64_t */
+    CLS_U8 = 5,   /**< uint8_t */
+    CLS_U32 = 6,  /**< uint32_t */
+    CLS_F16 = 7,  /**< IEEE 754 binary16: 5 bits of exponent, 10 of fraction, up to 65504 */
+    CLS_BF16 = 8, /**< the upper half of an f32: 8 bits of exponent, 7 of fraction */
+    CLS_I8 = 9,   /**< int8_t */
+    CLS_I16 = 10, /**< int16_t */
+    CLS_U16 = 11  /**< uint16_t */
 } cls_dtype;
 
 /**
@@ -71,7 +76,7 @@ CLS_API const char *cls_dtype_name(cls_dtype dtype);
 
 /**
  * Gets a dtype by its short name ("f32", "f64", "i32", "i64", "u8", "u32", "f16",
- * "bf16").
+ * "bf16", "i8", "i16", "u16").
  * @retval CLS_ERROR_INVALID_VALUE an argument is null
  * @retval CLS_ERROR_NOT_FOUND     there is no such name
  */

@@ -8,7 +8,7 @@
 #include <clstream/types.h>
 
 /* Rows of the table; type_row(dtype)->index counts from 0 in its order. */
-enum { TYPES = 8 };
+enum { TYPES = 11 };
 
 struct type_row {
     cls_dtype dtype;

@@ -92,12 +92,12 @@ static cls_status try_memory(struct comm *comm) {
 
 /* --- all of it --- */
 
-/* Tags: number, type, action, chunk, phase; the last four take 10 bits, and the standard grants 15. */
+/* Tags: number, type, action, chunk, phase; the last four take 11 bits, and the standard grants 15. */
 static void count_numbers(struct comm *comm) {
     int *most, found = 0;
-    comm->numbers = 32;
+    comm->numbers = 16;
     MPI_Comm_get_attr(comm->data, MPI_TAG_UB, (void *)&most, &found);
-    if (found && *most > 1 << 20)
+    if (found && *most > 1 << 21)
         comm->numbers = 1024;
 }
 

@@ -39,6 +39,12 @@ static MPI_Datatype mpi_type(int dtype) {
         return MPI_INT32_T;
     case CLS_I64:
         return MPI_INT64_T;
+    case CLS_I8:
+        return MPI_INT8_T;
+    case CLS_I16:
+        return MPI_INT16_T;
+    case CLS_U16:
+        return MPI_UINT16_T;
     case CLS_U8:
         return MPI_UINT8_T;
     case CLS_U32:
@@ -73,7 +79,7 @@ static int tag_of(const struct channel *channel, const struct exchange_piece *pi
     const int number = pair ? 0 : (int)(call->number % (uint64_t)channel->comm->numbers);
     const int action = pair ? SEND : call->action;
     const int dtype = call->action == BARRIER ? 0 : call->dtype;
-    return (((number * 8 + dtype) * 8 + action) * 8 + (pair ? 0 : (int)piece->slot)) * 2 +
+    return (((number * 16 + dtype) * 8 + action) * 8 + (pair ? 0 : (int)piece->slot)) * 2 +
            (call->action == ALLREDUCE ? (int)piece->phase & 1 : 0);
 }
 

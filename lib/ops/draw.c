@@ -118,6 +118,9 @@ static cls_status add_threshold(struct draw_work *work, double probability) {
 static cls_status add_limit(struct draw_work *work, uint64_t n) {
     const cls_dtype dtype = draw_output(work)->dtype;
     const uint64_t most = dtype == CLS_U8    ? UINT8_MAX
+                          : dtype == CLS_I8  ? INT8_MAX
+                          : dtype == CLS_I16 ? INT16_MAX
+                          : dtype == CLS_U16 ? UINT16_MAX
                           : dtype == CLS_I32 ? INT32_MAX
                           : dtype == CLS_U32 ? UINT32_MAX
                                              : INT64_MAX;

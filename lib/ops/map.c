@@ -25,7 +25,9 @@ struct op_parameter parameter_of_double(cls_dtype dtype, double value) {
         double f64;
         int32_t i32;
         int64_t i64;
+        int8_t i8;
         uint8_t u8;
+        int16_t i16;
         uint16_t u16;
         uint32_t u32;
     } as;
@@ -43,8 +45,17 @@ struct op_parameter parameter_of_double(cls_dtype dtype, double value) {
     case CLS_I64: /* no double is the upper limit: 2^63 is the first above it */
         as.i64 = whole >= 0x1p63 ? INT64_MAX : (int64_t)clamp_to(whole, -0x1p63, 0x1p63);
         break;
+    case CLS_I8:
+        as.i8 = (int8_t)clamp_to(whole, INT8_MIN, INT8_MAX);
+        break;
+    case CLS_I16:
+        as.i16 = (int16_t)clamp_to(whole, INT16_MIN, INT16_MAX);
+        break;
     case CLS_U8:
         as.u8 = (uint8_t)clamp_to(whole, 0, UINT8_MAX);
+        break;
+    case CLS_U16:
+        as.u16 = (uint16_t)clamp_to(whole, 0, UINT16_MAX);
         break;
     case CLS_U32:
         as.u32 = (uint32_t)clamp_to(whole, 0, UINT32_MAX);

@@ -233,12 +233,16 @@ COMBINE(combine_f64, double, double)
 COMBINE(combine_i32, int32_t, uint32_t)
 COMBINE(combine_i64, int64_t, uint64_t)
 COMBINE(combine_u8, uint8_t, unsigned)
+COMBINE(combine_i8, int8_t, unsigned)
+COMBINE(combine_i16, int16_t, unsigned)
+COMBINE(combine_u16, uint16_t, unsigned)
 COMBINE(combine_u32, uint32_t, uint32_t)
 
 static void combine(cls_reduce_op op, cls_dtype dtype, void *to, const void *from, size_t i) {
     static void (*const kinds[])(cls_reduce_op, void *, const void *, size_t) = {
         [CLS_F32] = combine_f32, [CLS_F64] = combine_f64, [CLS_I32] = combine_i32,
-        [CLS_I64] = combine_i64, [CLS_U8] = combine_u8,   [CLS_U32] = combine_u32};
+        [CLS_I64] = combine_i64, [CLS_U8] = combine_u8,   [CLS_U32] = combine_u32,
+        [CLS_I8] = combine_i8,   [CLS_I16] = combine_i16, [CLS_U16] = combine_u16};
     kinds[dtype](op, to, from, i);
 }
 
@@ -332,7 +336,8 @@ static bool has_f64(void) {
 /* All types and operations, a part of them with each number of devices, because each is a kernel of its own; few and odd
  * numbers of elements, from places that are aligned for vectors and others. */
 static void for_all_kinds(unsigned stride, void (*body)(const struct values *v)) {
-    static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
+    static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8,
+                                      CLS_U32, CLS_I8,  CLS_I16, CLS_U16};
     static const size_t cuts[][2] = {{0, 0}, {1, 1}, {0, 3}, {16, 63}, {0, 1001}, {3, WORDS - 64}};
     for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++)
         for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)

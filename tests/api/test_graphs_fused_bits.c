@@ -18,9 +18,10 @@
 #include <clstream/unary.h>
 #include <clstream/where.h>
 
-enum { TYPES = 6, ARRAYS = 14, KEPT = 9, MOST = 1000, STEPS = 40, FEW_STEPS = 14, HANG_S = 280 };
+enum { TYPES = 9, ARRAYS = 14, KEPT = 9, MOST = 1000, STEPS = 40, FEW_STEPS = 14, HANG_S = 280 };
 
-static const cls_dtype types[TYPES] = {CLS_F32, CLS_I32, CLS_U8, CLS_I64, CLS_U32, CLS_F64};
+static const cls_dtype types[TYPES] = {CLS_F32, CLS_I32, CLS_U8,  CLS_I64, CLS_U32,
+                                       CLS_I8,  CLS_I16, CLS_U16, CLS_F64};
 static cls_stream stream;
 static unsigned n_types; /* without f64 where the device has none */
 

@@ -43,9 +43,11 @@ bool pair_is_chosen(int op, cls_dtype type) {
     return effort_is_long() || type == CLS_F32 || (op + (int)type) % (TYPES - 1) == 0;
 }
 
+static bool is_of_few_bits(cls_dtype type) { return type != CLS_U8 && cls_dtype_size(type) <= 2; }
+
 bool cast_is_chosen(cls_dtype from, cls_dtype to) {
     return effort_is_long() || from == CLS_F32 || to == CLS_F32 ||
-           (!is_narrow(from) && !is_narrow(to));
+           (!is_of_few_bits(from) && !is_of_few_bits(to));
 }
 
 static cls_device_info device_info(void) {

@@ -33,7 +33,8 @@ void prepare_tests(void);
 /* Whether an operation, by its number in its family, is run on a type: always with TEST_EFFORT=long, otherwise on
  * f32 and on one more type, another for each of five operations. Each pair is a program for the driver's compiler. */
 bool pair_is_chosen(int op, cls_dtype type);
-/* The same of casts: those of f16 and bf16 only from and to f32. tests/device/test_narrow goes through the others. */
+/* The same of casts: those of f16, bf16, i8, i16 and u16 only from and to f32. tests/device/test_narrow and
+ * test_small_integers go through the others. */
 bool cast_is_chosen(cls_dtype from, cls_dtype to);
 
 /* Whether the device is Oclgrind's, an interpreter with faults of its own. */

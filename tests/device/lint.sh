@@ -131,15 +131,18 @@ programs() {
         indices("SELECT", "int", "uchar", 8); indices("SCATTER", "long", "ulong", 64); indices("SELECT", "uint", "uint", 32)
         indices("ADD", "uchar", "float", 32); indices("ADD", "int", "half", 16); indices("ADD", "long", "bfloat16", 16)
         indices("ADD", "uint", "double -DDOUBLES", 64); indices("ADD", "int", "uchar", 8)
+        indices("ADD", "uchar", "ushort", 16)
         print "random.cl -DSTATE"
         print "optimizer.cl -DSTATE"; print "optimizer.cl -DSTATE -DCLIP"; print "optimizer.cl -DSTATE -DCLIP -DDOUBLES"
         optimizers("SGD"); optimizers("MOMENTUM"); optimizers("ADAMW"); optimizers("SQUARES")
         draw("BITS", "uchar", 4, 4); draw("BITS", "int", 4, 1); draw("BITS", "uint", 4, 8); draw("BITS", "long", 2, 1)
         draw("BELOW", "uchar", 2, 8); draw("BELOW", "int", 2, 2); draw("BELOW", "uint", 2, 8); draw("BELOW", "long", 1, 2)
+        draw("BITS", "char", 4, 8); draw("BITS", "short", 4, 2); draw("BITS", "ushort", 4, 8)
+        draw("BELOW", "char", 2, 8); draw("BELOW", "short", 2, 4); draw("BELOW", "ushort", 2, 8)
         draw("BERNOULLI", "uchar", 4, 4)
         draws("UNIFORM", 2); draws("NORMAL", 2); draws("DROPOUT", 4); draws("DROPOUT -DMASK", 4)
     }
-    /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[8] == "FLOAT" }
+    /^TYPE\(/ { fields($0); opencl[++types] = field[4]; bits[types] = field[6]; is_float[types] = field[8] == "FLOAT" }
     /^OP\(/ {
         fields($0)
         for (t = 1; t <= types; t++) {
@@ -149,9 +152,10 @@ programs() {
                 for (u = 1; u <= types; u++)
                     if (u != t) map("CAST", "cast", opencl[t], opencl[t], opencl[u])
             } else if (field[1] == "WHERE") {
-                map("WHERE", "where", "uchar", opencl[t], opencl[t])
-                map("WHERE", "where", "int", opencl[t], opencl[t])
-                map("WHERE", "where", "long", opencl[t], opencl[t])
+                if (moved[bits[t]]++) continue # one program for all types of a size
+                map("WHERE", "where", "uchar", bits[t], bits[t])
+                map("WHERE", "where", "int", bits[t], bits[t])
+                map("WHERE", "where", "long", bits[t], bits[t])
             } else
                 map(field[1], field[3], opencl[t], opencl[t], field[5] == "MASK" ? "uchar" : opencl[t])
         }

@@ -6,7 +6,8 @@
 #include "tools/expression.h"
 #include "tools/plan.h"
 
-static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
+static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8,
+                                  CLS_U32, CLS_I8,  CLS_I16, CLS_U16};
 
 enum { TYPES = sizeof types / sizeof *types };
 

@@ -70,7 +70,7 @@ static void bad_fields(const struct arg *arg, const union value *at, struct view
     };
     const size_t offsets[] = {BUFFER_BYTES / sizeof(float), SIZE_MAX, SIZE_MAX / 4,
                               SIZE_MAX / 2 + 1, INT32_MAX};
-    const int dtypes[] = {0, -1, 9, 1000};
+    const int dtypes[] = {0, -1, 12, 1000};
     const cls_buffer own = *fields.buffer;
     const cls_dtype dtype = *fields.dtype;
     const size_t offset = *fields.offset;

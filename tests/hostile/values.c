@@ -152,7 +152,7 @@ static union value good_dtype(const struct arg *arg, unsigned slot) {
 }
 
 static void bad_dtype(const struct arg *arg, unsigned slot, struct bad_list *list) {
-    static const int numbers[] = {0, -1, 9, 1000, INT_MIN, INT_MAX};
+    static const int numbers[] = {0, -1, 12, 1000, INT_MIN, INT_MAX};
     (void)arg;
     (void)slot;
     add_numbers(list, numbers, COUNT_OF(numbers));

@@ -86,7 +86,7 @@ static void bad_counts(const struct arg *arg, cls_array view, struct bad_list *l
 }
 
 static void bad_dtypes(const struct arg *arg, cls_array view, struct bad_list *list) {
-    const int none[] = {0, -1, 9, 1000};
+    const int none[] = {0, -1, 12, 1000};
     const cls_dtype own = view.dtype;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         view.dtype = (cls_dtype)none[i];

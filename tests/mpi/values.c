@@ -7,7 +7,8 @@
 
 #include "ranks.h"
 
-static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
+static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8,
+                                  CLS_U32, CLS_I8,  CLS_I16, CLS_U16};
 enum { TYPES = sizeof types / sizeof *types };
 static const size_t counts[] = {1, 7, 64, 1000, 5000, 20001};
 enum { COUNTS = sizeof counts / sizeof *counts };
@@ -29,8 +30,17 @@ static void put(void *memory, cls_dtype type, size_t i, double v) {
     case CLS_I64:
         ((int64_t *)memory)[i] = (int64_t)v;
         break;
+    case CLS_I8:
+        ((int8_t *)memory)[i] = (int8_t)v;
+        break;
+    case CLS_I16:
+        ((int16_t *)memory)[i] = (int16_t)v;
+        break;
     case CLS_U8:
         ((uint8_t *)memory)[i] = (uint8_t)v;
+        break;
+    case CLS_U16:
+        ((uint16_t *)memory)[i] = (uint16_t)v;
         break;
     case CLS_U32:
         ((uint32_t *)memory)[i] = (uint32_t)v;
@@ -51,8 +61,14 @@ static double get(const void *memory, cls_dtype type, size_t i) {
         return ((const int32_t *)memory)[i];
     case CLS_I64:
         return (double)((const int64_t *)memory)[i];
+    case CLS_I8:
+        return ((const int8_t *)memory)[i];
+    case CLS_I16:
+        return ((const int16_t *)memory)[i];
     case CLS_U8:
         return ((const uint8_t *)memory)[i];
+    case CLS_U16:
+        return ((const uint16_t *)memory)[i];
     case CLS_U32:
         return ((const uint32_t *)memory)[i];
     case CLS_F16:
@@ -145,7 +161,7 @@ static void each(void (*one)(cls_mpi_comm comm, cls_dtype type, size_t count, cl
 static void one_allreduce(cls_mpi_comm comm, cls_dtype type, size_t count, cls_stream stream) {
     for (current = CLS_MPI_SUM; current <= CLS_MPI_MAX; current++) {
         cls_array in = make(type, count, value, job.rank), out = make(type, count, NULL, 0);
-        if (current == CLS_MPI_PRODUCT && type == CLS_U8 && job.ranks > 2)
+        if (current == CLS_MPI_PRODUCT && cls_dtype_size(type) == 1 && job.ranks > 2)
             continue;
         OK(cls_mpi_allreduce(comm, current, in, out, stream));
         check(out, wanted_reduction, count);

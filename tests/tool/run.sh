@@ -13,15 +13,15 @@ f64=yes
 # gen_for TYPE: 10,007 elements, which no chunk size divides.
 gen_for() {
     case $1 in
-    u8) size=1 ;;
-    f16) size=2 ;;
+    u8 | i8) size=1 ;;
+    f16 | i16 | u16) size=2 ;;
     f64 | i64) size=8 ;;
     *) size=4 ;;
     esac
     "$clstream" gen -o "$work/$1.npy" --dtype "$1" --bytes $((10007 * size))
 }
 
-for type in f32 f64 i32 i64 u8 u32 f16; do
+for type in f32 f64 i32 i64 u8 u32 f16 i8 i16 u16; do
     gen_for $type
     if [ $type = f64 ] && [ $f64 = no ]; then
         skip "$type: copy gives the same file" "the device has no f64"

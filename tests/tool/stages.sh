@@ -43,7 +43,7 @@ verified() {
 }
 
 floats=f32 types='f32 u8 f16' others=u8
-[ "${TEST_EFFORT:-}" != long ] || floats='f32 f64 f16' types='f32 f64 i32 i64 u8 u32 f16' others='f32 i32 i64 u8 u32 f16'
+[ "${TEST_EFFORT:-}" != long ] || floats='f32 f64 f16' types='f32 f64 i32 i64 u8 u32 f16 i8 i16 u16' others='f32 i32 i64 u8 u32 f16 i8 i16 u16'
 for type in $floats; do
     verified "functions" "$type" "$bounded"
     verified "activations" "$type" "$activations"

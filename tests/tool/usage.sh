@@ -43,12 +43,12 @@ run#-i IN and -o OUT are needed
 run --input#option '--input' requires an argument
 run -i in -o out --streams=0 relu#'0' is no number from 1 to 64
 run -i in -o out --chunk -5 relu#'-5' is no size: bytes, from 1 to 2^63 - 1, as 4096, 512K, 8M, 1G
-run -i in -o out --dtype float relu#'float' is no type; there are f32 f64 i32 i64 u8 u32 f16 bf16
+run -i in -o out --dtype float relu#'float' is no type; there are f32 f64 i32 i64 u8 u32 f16 bf16 i8 i16 u16
 run -i in -o out rellu#unknown operation 'rellu'; did you mean 'relu'?
 run -i in -o out nothing-like-it#unknown operation 'nothing-like-it'
-run -i in -o out cast#'cast' needs a type (f32 f64 i32 i64 u8 u32 f16 bf16)
-run -i in -o out 'cast f33'#'f33' is no type; there are f32 f64 i32 i64 u8 u32 f16 bf16
-run -i in -o out 'where f32 1'#'where' needs a type (f32 f64 i32 i64 u8 u32 f16 bf16) and two numbers
+run -i in -o out cast#'cast' needs a type (f32 f64 i32 i64 u8 u32 f16 bf16 i8 i16 u16)
+run -i in -o out 'cast f33'#'f33' is no type; there are f32 f64 i32 i64 u8 u32 f16 bf16 i8 i16 u16
+run -i in -o out 'where f32 1'#'where' needs a type (f32 f64 i32 i64 u8 u32 f16 bf16 i8 i16 u16) and two numbers
 run -i in -o out --verify=yes relu#option '--verify' doesn't allow an argument
 gen#-o OUT is needed
 gen -o#option requires an argument -- 'o'

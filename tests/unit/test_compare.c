@@ -8,14 +8,15 @@
 
 #include "../../tools/compare.h"
 
-static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
+static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8,
+                                  CLS_U32, CLS_I8,  CLS_I16, CLS_U16};
 
 static void equal_arrays_are_equal(void **state) {
     unsigned char a[64], b[64];
     (void)state;
     for (size_t i = 0; i < sizeof a; i++)
         a[i] = b[i] = (unsigned char)(i * 7);
-    for (unsigned t = 0; t < 6; t++) {
+    for (unsigned t = 0; t < sizeof types / sizeof *types; t++) {
         const struct comparison found =
             compare_arrays(types[t], a, b, NULL, sizeof a / cls_dtype_size(types[t]));
         assert_true(found.within);
@@ -28,7 +29,7 @@ static void finds_a_planted_difference_and_where_it_is(void **state) {
     unsigned char a[64], b[64];
     (void)state;
     memset(a, 1, sizeof a);
-    for (unsigned t = 0; t < 6; t++) {
+    for (unsigned t = 0; t < sizeof types / sizeof *types; t++) {
         const size_t size = cls_dtype_size(types[t]), count = sizeof a / size;
         for (size_t i = 0; i < count; i++) {
             memcpy(b, a, sizeof a);
@@ -114,6 +115,18 @@ static void sees_integers_that_doubles_cannot_tell_apart(void **state) {
     assert_true(compare_arrays(CLS_I64, &a, &c, NULL, 1).worst > 1.8e19);
 }
 
+/* From one end of a type to the other, and one step across zero. */
+static void small_integers_have_signs(void **state) {
+    const int8_t low = INT8_MIN, high = INT8_MAX, minus = -1, zero = 0;
+    const int16_t lowest = INT16_MIN, highest = INT16_MAX;
+    const uint16_t none = 0, all = UINT16_MAX;
+    (void)state;
+    assert_true(compare_arrays(CLS_I8, &low, &high, NULL, 1).worst == 255);
+    assert_true(compare_arrays(CLS_I8, &minus, &zero, NULL, 1).worst == 1);
+    assert_true(compare_arrays(CLS_I16, &lowest, &highest, NULL, 1).worst == 65535);
+    assert_true(compare_arrays(CLS_U16, &none, &all, NULL, 1).worst == 65535);
+}
+
 static void prints_elements_exactly(void **state) {
     const float single = 0.1f;
     const double number = 0.1;
@@ -121,6 +134,9 @@ static void prints_elements_exactly(void **state) {
     const int64_t i64 = INT64_MIN;
     const uint32_t u32 = UINT32_MAX;
     const uint8_t u8 = 255;
+    const int8_t i8 = INT8_MIN;
+    const int16_t i16 = INT16_MIN;
+    const uint16_t u16 = UINT16_MAX;
     char text[ELEMENT_TEXT];
     (void)state;
     assert_string_equal(element_format(CLS_F32, &single, 0, text), "0.100000001");
@@ -129,6 +145,9 @@ static void prints_elements_exactly(void **state) {
     assert_string_equal(element_format(CLS_I64, &i64, 0, text), "-9223372036854775808");
     assert_string_equal(element_format(CLS_U32, &u32, 0, text), "4294967295");
     assert_string_equal(element_format(CLS_U8, &u8, 0, text), "255");
+    assert_string_equal(element_format(CLS_I8, &i8, 0, text), "-128");
+    assert_string_equal(element_format(CLS_I16, &i16, 0, text), "-32768");
+    assert_string_equal(element_format(CLS_U16, &u16, 0, text), "65535");
 }
 
 int main(void) {
@@ -140,6 +159,7 @@ int main(void) {
         cmocka_unit_test(treats_nan_infinity_and_zero_as_stated),
         cmocka_unit_test(takes_zero_for_what_may_be_flushed),
         cmocka_unit_test(sees_integers_that_doubles_cannot_tell_apart),
+        cmocka_unit_test(small_integers_have_signs),
         cmocka_unit_test(prints_elements_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

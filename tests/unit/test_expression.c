@@ -95,7 +95,8 @@ static void says_what_is_wrong_and_where(void **state) {
         {"scale 1e400", 6, 5, "'1e400' is too large"},
         {"add -1e400", 4, 6, "'-1e400' is too large"},
         {"scale 1 2", 8, 1, "takes no further argument"},
-        {"where f32 1", 11, 1, "needs a type (f32 f64 i32 i64 u8 u32 f16 bf16) and two numbers"},
+        {"where f32 1", 11, 1,
+         "needs a type (f32 f64 i32 i64 u8 u32 f16 bf16 i8 i16 u16) and two numbers"},
         {"where f32 1 2 3", 14, 1, "takes no further argument"},
         {"where f32 1 2 3 4 5 6", 14, 1, "takes no further argument"},
         {"scale 1 | where f32 1 b", 22, 1, "'b' is no number"},
@@ -209,6 +210,9 @@ static void checks_types_and_constants(void **state) {
         {"where f32 1 0", CLS_F32, 0, 13, "'where' takes u8, i32 or i64"},
         {"add 256", CLS_U8, 4, 3, "256 is no u8"},
         {"add -1", CLS_U32, 4, 2, "-1 is no u32"},
+        {"add 128", CLS_I8, 4, 3, "128 is no i8"},
+        {"add -32769", CLS_I16, 4, 6, "-32769 is no i16"},
+        {"add 65536", CLS_U16, 4, 5, "65536 is no u16"},
         {"add 0.5", CLS_I32, 4, 3, "0.5 is no i32"},
         {"gt nan", CLS_I64, 3, 3, "nan is no i64"},
         {"add 9223372036854775808", CLS_I64, 4, 19, "is no i64"},
@@ -242,6 +246,9 @@ static void makes_elements_of_numbers(void **state) {
     (void)state;
     assert_int_equal(as_integer(255, CLS_U8), 255);
     assert_int_equal(as_integer(4294967295.0, CLS_U32), 4294967295);
+    assert_int_equal((int8_t)as_integer(-128, CLS_I8), INT8_MIN);
+    assert_int_equal((int16_t)as_integer(-32768, CLS_I16), INT16_MIN);
+    assert_int_equal(as_integer(65535, CLS_U16), 65535);
     assert_int_equal((int32_t)as_integer(-2147483648.0, CLS_I32), INT32_MIN);
     assert_int_equal(as_integer(-9223372036854775808.0, CLS_I64), INT64_MIN);
     assert_true(element_of(0.1, CLS_F32, bytes));
