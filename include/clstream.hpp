@@ -781,7 +781,7 @@ template <> inline constexpr bool is_bf16<std::bfloat16_t> = true;
 } // namespace detail
 
 /**
- * The dtype of a C++ type: of float, double, int32_t, int64_t, uint8_t, uint32_t, half and bfloat16, and of
+ * The dtype of a C++ type: of float, double, the integers of 1, 2 and 4 bytes, int64_t, half and bfloat16, and of
  * std::float16_t and std::bfloat16_t where the compiler has them.
  */
 template <class T> constexpr cls_dtype dtype_of() {
@@ -796,12 +796,18 @@ template <class T> constexpr cls_dtype dtype_of() {
         return CLS_F16;
     else if constexpr (detail::is_bf16<type>)
         return CLS_BF16;
+    else if constexpr (integer && sign && sizeof(type) == 1)
+        return CLS_I8;
+    else if constexpr (integer && sign && sizeof(type) == 2)
+        return CLS_I16;
     else if constexpr (integer && sign && sizeof(type) == 4)
         return CLS_I32;
     else if constexpr (integer && sign && sizeof(type) == 8)
         return CLS_I64;
     else if constexpr (integer && !sign && sizeof(type) == 1)
         return CLS_U8;
+    else if constexpr (integer && !sign && sizeof(type) == 2)
+        return CLS_U16;
     else {
         static_assert(integer && !sign && sizeof(type) == 4, "not an element type of the library");
         return CLS_U32;

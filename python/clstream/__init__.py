@@ -44,9 +44,12 @@ from .elements import BOOL as bool
 from .elements import FLOAT16 as float16
 from .elements import FLOAT32 as float32
 from .elements import FLOAT64 as float64
+from .elements import INT8 as int8
+from .elements import INT16 as int16
 from .elements import INT32 as int32
 from .elements import INT64 as int64
 from .elements import UINT8 as uint8
+from .elements import UINT16 as uint16
 from .elements import UINT32 as uint32
 
 __version__ = "0.9.0"

@@ -8,7 +8,7 @@ from .kernels import launch
 
 #: OpenCL's types of elements in memory by NumPy's; bool is 0 or 1. A float16 is its bits there, and a float as a value.
 C_TYPES = {"bool": "uchar", "float32": "float", "float64": "double", "float16": "ushort", "int32": "int", "int64": "long",
-           "uint8": "uchar", "uint32": "uint"}
+           "uint8": "uchar", "uint32": "uint", "int8": "char", "int16": "short", "uint16": "ushort"}
 #: What elements of a size are copied as.
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
@@ -120,7 +120,7 @@ _HELPERS = {
     "i_pow": """T i_pow(T a, T b) {
     if (b < 0) return a == 1 ? 1 : a == (T)-1 ? (b & 1 ? -1 : 1) : 0;
     T r = 1;
-    for (; b; b >>= 1, a *= a) if (b & 1) r *= a;
+    for (; b; b >>= 1, a *= 1u * a) if (b & 1) r *= 1u * a;
     return r;
 }""",
 }

@@ -5,10 +5,10 @@ import numpy
 #: cls_dtype by NumPy's type; bool is stored as uint8 with 0 and 1.
 DTYPES = {numpy.dtype(name): number for name, number in
           [("bool", 5), ("float32", 1), ("float64", 2), ("float16", 7), ("int32", 3), ("int64", 4), ("uint8", 5),
-           ("uint32", 6)]}
+           ("uint32", 6), ("int8", 9), ("int16", 10), ("uint16", 11)]}
 NUMPY_TYPES = {number: dtype for dtype, number in DTYPES.items()}
 
-BOOL, FLOAT32, FLOAT64, FLOAT16, INT32, INT64, UINT8, UINT32 = DTYPES
+BOOL, FLOAT32, FLOAT64, FLOAT16, INT32, INT64, UINT8, UINT32, INT8, INT16, UINT16 = DTYPES
 
 
 def element_type(dtype):

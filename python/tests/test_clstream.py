@@ -17,7 +17,8 @@ except ImportError:
     pyopencl = None
 
 FP64 = bool(cs.default_context().device["has_fp64"])
-TYPES = [np.dtype(name) for name in ("float32", "float64", "float16", "int32", "int64", "uint8", "uint32")
+TYPES = [np.dtype(name) for name in ("float32", "float64", "float16", "int32", "int64", "uint8", "uint32",
+                                    "int8", "int16", "uint16")
          if FP64 or name != "float64"]
 FLOATS = [dtype for dtype in TYPES if dtype.kind == "f"]
 #: Relative errors of results that are not exact; of a float16 a unit in the last place.
@@ -42,7 +43,7 @@ class Arrays(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(array), host)
         np.testing.assert_array_equal(cs.to_device(np.array([True, False])).to_host(), [1, 0])
         with self.assertRaises(TypeError):
-            cs.to_device(np.zeros(3, np.int16))
+            cs.to_device(np.zeros(3, np.uint64))
 
     def test_what_is_not_dense_is_copied_first(self):
         host = np.arange(24, dtype=np.int32).reshape(4, 6)

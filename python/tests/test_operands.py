@@ -53,8 +53,9 @@ class Operands(unittest.TestCase):
         self.same(cs.maximum(x, cs.to_device(F(7))), np.maximum(a, F(7)))
         self.same(x[:, :1] * x[:1, :, :1], a[:, :1] * a[:1, :, :1])
         self.assertRaises(ValueError, lambda: x + cs.zeros((3, 3)))
-        for one in (np.uint8, np.int32, np.int64, np.uint32):
-            for two in (np.uint8, np.int32, np.int64, np.uint32):
+        integers = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.uint32)
+        for one in integers:
+            for two in integers:
                 a, b = np.arange(3, dtype=one), np.arange(3, dtype=two)
                 self.same(cs.to_device(a) + cs.to_device(b), a + b)
             for other in (np.float32, bool):

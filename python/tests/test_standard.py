@@ -32,7 +32,7 @@ cumulative_sum max mean min prod std sum var
 all any
 take
 __array_namespace_info__ __array_api_version__""".split()
-NOT_OFFERED = """int8 int16 uint16 uint64 complex64 complex128 conj imag real nonzero searchsorted unique_all unique_counts
+NOT_OFFERED = """uint64 complex64 complex128 conj imag real nonzero searchsorted unique_all unique_counts
 unique_inverse unique_values argsort sort cumulative_sum""".split()
 # NumPy before version 2 has these under other names.
 OLD = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
@@ -256,6 +256,10 @@ class Standard(unittest.TestCase):
 
     def test_types(self):
         self.assertEqual(cs.result_type(cs.int32, cs.uint32), cs.int64)
+        self.assertEqual(cs.result_type(cs.int8, cs.uint8), cs.int16)
+        self.assertEqual(cs.result_type(cs.int16, cs.uint16), cs.int32)
+        self.assertEqual(cs.result_type(cs.int8, cs.int16), cs.int16)
+        self.assertRaises(OverflowError, cs.result_type, cs.int8, 128)
         self.assertEqual(cs.result_type(cs.ones(3), 1.5), cs.float32)
         self.assertRaises(TypeError, cs.result_type, cs.int32, cs.float32)
         self.assertTrue(cs.can_cast(cs.int32, cs.int64) and not cs.can_cast(cs.float64, cs.float32))
@@ -263,7 +267,7 @@ class Standard(unittest.TestCase):
         self.assertFalse(cs.isdtype(cs.float32, ("integral", cs.bool)))
         self.assertEqual((cs.iinfo(cs.int32).max, cs.finfo(cs.float32).bits), (2**31 - 1, 32))
         info = cs.__array_namespace_info__()
-        self.assertEqual(set(info.dtypes(kind="integral")), {"int32", "int64", "uint8", "uint32"})
+        self.assertEqual(set(info.dtypes(kind="integral")), {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"})
         # float16 is no type of the standard, whose list info.dtypes() is, but of its kind.
         self.assertEqual(set(info.dtypes(kind="real floating")), {"float32", "float64"})
         self.assertNotIn("float16", info.dtypes())

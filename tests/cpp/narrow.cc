@@ -28,6 +28,9 @@ static_assert(!std::is_constructible<cls::half, cls::bfloat16>::value &&
 static_assert(cls::dtype_of<cls::half>() == CLS_F16 && cls::dtype_of<const cls::half>() == CLS_F16,
               "");
 static_assert(cls::dtype_of<cls::bfloat16>() == CLS_BF16, "");
+static_assert(cls::dtype_of<std::uint16_t>() == CLS_U16, "bits of a half are a cls::half's in C++");
+static_assert(cls::dtype_of<std::int8_t>() == CLS_I8 && cls::dtype_of<std::int16_t>() == CLS_I16,
+              "");
 #ifdef __STDCPP_FLOAT16_T__
 static_assert(cls::dtype_of<std::float16_t>() == CLS_F16, "");
 #endif
