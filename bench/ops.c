@@ -303,17 +303,17 @@ static void row(struct field *field, const char *name, struct job job) {
                                     .excuse_arg = &job});
 }
 
-static void casts(struct field *field) {
+static void cast(struct field *field, cls_dtype from, cls_dtype to) {
     char name[64];
+    snprintf(name, sizeof name, "cast %s to %s", cls_dtype_name(from), cls_dtype_name(to));
+    row(field, name, (struct job){.family = FAMILY_CAST, .from = from, .to = to});
+}
+
+static void casts(struct field *field) {
     for (int i = 0; i < DTYPES; i++)
-        for (int k = 0; k < DTYPES; k++) {
-            if (i == k)
-                continue;
-            snprintf(name, sizeof name, "cast %s to %s", cls_dtype_name(dtypes[i]),
-                     cls_dtype_name(dtypes[k]));
-            row(field, name,
-                (struct job){.family = FAMILY_CAST, .from = dtypes[i], .to = dtypes[k]});
-        }
+        for (int k = 0; k < DTYPES; k++)
+            if (i != k)
+                cast(field, dtypes[i], dtypes[k]);
 }
 
 static void wheres(struct field *field) {
@@ -374,6 +374,16 @@ static void along_rows(struct field *field, enum family family, cls_dtype dtype)
     }
 }
 
+/* Of one and two bytes: casts from and to f32, and functions of one of them. */
+static void small_integers(struct field *field) {
+    static const cls_dtype small[] = {CLS_I8, CLS_I16, CLS_U16};
+    for (int i = 0; i < 3; i++) {
+        cast(field, CLS_F32, small[i]);
+        cast(field, small[i], CLS_F32);
+    }
+    unaries(field, CLS_I16);
+}
+
 /* Rows of 1 KiB in an order without a pattern; each is named once. */
 static void by_index(struct field *field, cls_dtype dtype) {
     static const char *const names[] = {"select", "scatter", "scatter_add"};
@@ -432,6 +442,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < DTYPES; i++)
         if (dtypes[i] != CLS_F64 || rig.info.has_fp64)
             unaries(&field, dtypes[i]);
+    bench_section("(c) integers of one and two bytes");
+    small_integers(&field);
     bench_section("(c) along rows");
     static const enum family families[] = {
         FAMILY_SOFTMAX,           FAMILY_NORM,      FAMILY_ADD_ROW,
