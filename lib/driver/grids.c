@@ -382,10 +382,12 @@ static void begin_eras(struct grid_kernel *kernel) {
         const struct queue_use *use = &kernel->queues[i];
         struct launch marker = {.context = use->context};
         if (ARRAY_ROOM(kernel->now.launches, kernel->now.n, kernel->now.room, 64) &&
-            clEnqueueMarkerWithWaitList(use->queue, 0, NULL, &marker.event) == CL_SUCCESS)
+            clEnqueueMarkerWithWaitList(use->queue, 0, NULL, &marker.event) == CL_SUCCESS) {
             add(kernel, kernel->now.kinds, marker);
-        else
+            clFlush(use->queue);
+        } else {
             clFinish(use->queue);
+        }
     }
     kernel->n_queues = 0;
 }
@@ -433,6 +435,7 @@ static cl_int launch_in(struct grid_kernel *kernel, struct queue_use use, cl_ker
         enqueue_behind(use.queue, object, grid, rivals, n, use.context, waits, &own);
     if (code != CL_SUCCESS)
         return code;
+    clFlush(use.queue); /* launches on other queues will wait for it */
     if (event)
         *event = own;
     if (event && clRetainEvent(own) != CL_SUCCESS)
