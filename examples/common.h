@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What train.c and text.c share: errors, options, time, buffers, and a picture of the losses. */
+/* What train.c, text.c and magika.c share: errors, options, time, buffers, and a picture of the losses. */
 #ifndef CLSTREAM_EXAMPLES_COMMON_H
 #define CLSTREAM_EXAMPLES_COMMON_H
 

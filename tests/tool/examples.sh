@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The examples but examples/train and examples/text, each in a small size: they check their own results. Each can be
-# copied, and README names it.
+# The examples but those of models, which have tests of their own, each in a small size: they check their own results. Each
+# can be copied, and README names it.
 set -eu
 . "$srcdir/tests/tool/common.sh"
 
-# What train and text keep apart.
+# What magika, text and train keep apart.
 is_part() {
-    case $1 in common | language | learning | transformer) ;; *) return 1 ;; esac
+    case $1 in classifier | common | language | learning | transformer | weights) ;; *) return 1 ;; esac
 }
 
 # Longer than 120 lines, or with a header beside it.
@@ -16,6 +16,7 @@ not_to_copy() {
         name=$(basename "$file" .c)
         ! is_part "$name" || continue
         case $name in
+        magika) shared='"common.h"\|"classifier.h"' ;;
         text) shared='"common.h"\|"language.h"' ;;
         train) shared='"learning.h"' ;;
         *) shared=none ;;
