@@ -122,6 +122,7 @@ static void check_binary(const struct work *work, const struct shape *shape, con
     cls_array in = view_make(work->type, shape->offset, shape->rows * pitch_of(shape, false), a);
     cls_array of = view_make(work->type, 1 & shape->offset, steps, b);
     cls_array to = in_place ? in : view_make(work->result, shape->offset, count, before);
+    to.dtype = work->result;
     const cls_vector vector = {of.buffer, of.dtype, of.offset, steps / shape->step, shape->step};
     OK(binary(work, matrix_in(in, shape->rows, shape->columns, pitch_of(shape, false)), vector,
               matrix_in(to, shape->rows, shape->columns, out_ld), !in_place));
@@ -351,12 +352,13 @@ static struct work works[WORKS];
 static struct CMUnitTest tests[WORKS + OTHERS];
 
 /* Each pair is one more program for the driver's compiler: an operation is run on one type and in one form, others on
- * others; of the comparisons three. */
+ * others; of the comparisons three. The long effort has every pair, in one form. */
 static void add_binary(unsigned *n, int op, unsigned type, int form) {
     struct work *work = &works[*n];
     const bool is_usual =
-        op <= CLS_BINARY_LT && (unsigned)op % TYPES == type && op / 2 % FORMS == form;
-    if (!(is_usual || effort_is_long()) || (op == CLS_BINARY_POW && !is_float(all_types[type])))
+        op <= CLS_BINARY_LT && (unsigned)(op - 1) % TYPES == type && op / 2 % FORMS == form;
+    const bool is_long = effort_is_long() && ((unsigned)op + type) % FORMS == (unsigned)form;
+    if (!(is_usual || is_long) || (op == CLS_BINARY_POW && !is_float(all_types[type])))
         return;
     *work =
         (struct work){.op = op, .type = all_types[type], .result = all_types[type], .form = form};
@@ -368,7 +370,7 @@ static void add_binary(unsigned *n, int op, unsigned type, int form) {
     tests[(*n)++] = (struct CMUnitTest){work->name, check_operation, NULL, NULL, work};
 }
 
-/* The conversions themselves are tests/device/test_cast's: some to larger and smaller elements, and copies of two
+/* The conversions themselves are tests/device/test_cast's: here are some to larger and smaller elements, and copies of two
  * sizes. */
 static bool is_usual_cast(cls_dtype from, cls_dtype to) {
     return (from == CLS_F32 && to == CLS_F32) || (from == CLS_U8 && to == CLS_U8) ||
@@ -378,7 +380,7 @@ static bool is_usual_cast(cls_dtype from, cls_dtype to) {
 
 static void add_cast(unsigned *n, cls_dtype from, cls_dtype to) {
     struct work *work = &works[*n];
-    if (!is_usual_cast(from, to) && !(effort_is_long() && cast_is_chosen(from, to)))
+    if (!is_usual_cast(from, to))
         return;
     *work = (struct work){.type = from, .result = to};
     snprintf(work->name, sizeof work->name, "cast_%s_%s", cls_dtype_name(work->type),
