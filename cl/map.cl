@@ -467,7 +467,7 @@ static void FN(write_out)(R value, global MEMORY(OUT) *p, long left) {
 #undef R
 #undef M
 #undef U
-#elif !defined(MATRIX) /* cl/matrix.cl has launches of its own */
+#elif !defined(MATRIX) /* cl/matrix.cl and cl/strided.cl have launches of their own */
 /*
  * The launch. A work-group takes STEPS * BATCH rows of vectors, in which neighbouring work-items
  * take neighbouring vectors.

@@ -25,7 +25,7 @@ struct byte_span;
 struct op_row;
 struct foreign_library;
 
-enum { OP_MAX_VIEWS = 6, OP_MAX_ARGS = 16 };
+enum { OP_MAX_VIEWS = 6, OP_MAX_ARGS = 16, OP_MAX_VALUE = 64 /* bytes */ };
 
 /* A checked view: its dtype is valid, offset + count lies within the buffer, and the call keeps the buffer alive. */
 struct op_view {
@@ -121,7 +121,7 @@ struct op_arg {
     enum { OP_ARG_BUFFER, OP_ARG_VALUE, OP_ARG_LOCAL } kind;
     bool writes; /* for a buffer */
     bool fresh;  /* of a repeated launch: a buffer that differs from launch to launch */
-    size_t size; /* of a value (at most 16), of local memory, or of the part of a buffer */
+    size_t size; /* of a value, of local memory, or of the part of a buffer */
     union {
         struct {
             struct buffer *buffer;
@@ -129,7 +129,7 @@ struct op_arg {
             const struct byte_span
                 *span; /* the bytes that it uses, if they are no part; NULL: they are */
         } part;
-        unsigned char bytes[16];
+        unsigned char bytes[OP_MAX_VALUE];
     } u;
 };
 

@@ -109,8 +109,7 @@ cls_status map_check_rounding(const struct op_row *row, cls_dtype dtype,
     return trust_refuse(context->device, TRUST_ROUNDING);
 }
 
-/* Do the views' types go together, and has the operation such types? */
-static cls_status check_types(const struct op_call *call, const struct op_row *row) {
+cls_status map_check_types(const struct op_call *call, const struct op_row *row) {
     const unsigned out = call->n_views - 1;
     cls_dtype types[OP_MAX_VIEWS];
     for (unsigned i = 0; i < call->n_views; i++)
@@ -138,7 +137,7 @@ static cls_status check_overlaps(const struct op_call *call) {
     return status;
 }
 
-static cls_status check_device(const struct op_call *call) {
+cls_status map_check_device(const struct op_call *call) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < call->n_views && !status; i++)
         status = op_check_dtype(call, call->views[i].dtype);
@@ -204,26 +203,25 @@ static cls_status launch(struct op_call *call, const struct op_row *row,
     return op_launch(call, kernel, args, n_args, groups * local, local);
 }
 
-/* A cast between equal types is a copy. */
-static const struct op_row *row_in_effect(const struct op_call *call, const struct op_row *row) {
+const struct op_row *map_row_in_effect(const struct op_call *call, const struct op_row *row) {
     const bool same = call->views[0].dtype == call->views[call->n_views - 1].dtype;
     return row->family == OP_CAST && same ? op_row_named(OP_UNARY, "copy") : row;
 }
 
 static cls_status run(struct op_call *call, const struct op_row *row,
                       const struct op_parameter *parameter) {
-    cls_status status = check_types(call, row);
+    cls_status status = map_check_types(call, row);
     if (!status)
         status = check_counts(call, row->name);
     if (!status)
         status = check_overlaps(call);
     if (!status)
-        status = check_device(call);
+        status = map_check_device(call);
     if (!status)
         status = map_check_rounding(row, call->views[0].dtype, call->context);
     if (status || call->views[0].count == 0)
         return status;
-    return launch(call, row_in_effect(call, row), parameter);
+    return launch(call, map_row_in_effect(call, row), parameter);
 }
 
 static cls_status run_registered(struct op_call *call, const char *name, struct kernel *kernel,

@@ -31,6 +31,15 @@ cls_status map_check_typed(const struct op_row *row, const char *role, cls_dtype
  * there are as many as its family has. */
 cls_status map_check_inputs(const struct op_row *row, const cls_dtype *types);
 
+/* Whether the views' types go together, the output's being the last, and the operation has such types. */
+cls_status map_check_types(const struct op_call *call, const struct op_row *row);
+
+/* CLS_ERROR_UNSUPPORTED for a type that the device has not. */
+cls_status map_check_device(const struct op_call *call);
+
+/* A cast between equal types is a copy. */
+const struct op_row *map_row_in_effect(const struct op_call *call, const struct op_row *row);
+
 /* CLS_ERROR_UNSUPPORTED where the operation depends on how floats are rounded, and the device's are not. */
 cls_status map_check_rounding(const struct op_row *row, cls_dtype dtype,
                               const struct context *context);

@@ -6,13 +6,8 @@
 #include "base/types.h"
 #include "memory/buffer.h"
 #include "ops/map.h"
+#include "ops/matrix_cut.h"
 #include "ops/matrix_operand.h"
-#include "ops/reduction_cut.h"
-
-enum {
-    ITEM_ELEMENTS = 8192, /* of a CPU's work-item: microseconds of work */
-    LEAST_GROUP = 64      /* work-items: devices of smaller groups have the shape of CPUs */
-};
 
 /* A call. The operands are the input, the vector, if there is one, and the output. */
 struct matrix_work {
@@ -24,12 +19,6 @@ struct matrix_work {
     struct row_operand operands[OP_MAX_VIEWS];
     unsigned n_operands;
     struct op_call op;
-};
-
-/* How the work is divided: see cl/matrix.cl. */
-struct matrix_cut {
-    size_t groups, local;
-    uint32_t team, height, width, across;
 };
 
 /* --- checks --- */
@@ -85,43 +74,6 @@ static bool matrices_aligned(const struct matrix_work *work) {
     return true;
 }
 
-static enum shape matrices_shape(const struct matrix_work *work) {
-    const bool small_groups = work->op.device->info.max_work_group < LEAST_GROUP;
-    return small_groups ? SHAPE_RUNS : map_shape_of(&work->op, matrices_aligned(work));
-}
-
-/* A CPU's item takes rows, or a part of a long one. */
-static struct matrix_cut cut_by_item(const struct matrix_work *work) {
-    const size_t width = lesser(work->columns, ITEM_ELEMENTS);
-    const size_t height = clamp(ITEM_ELEMENTS / width, 1, work->rows);
-    return (struct matrix_cut){.local = 1,
-                               .team = 1,
-                               .height = (uint32_t)height,
-                               .width = (uint32_t)width,
-                               .across = (uint32_t)divide_up(work->columns, width)};
-}
-
-static struct matrix_cut cut_by_team(const struct matrix_work *work, const struct spec *spec,
-                                     size_t local) {
-    const size_t vectors = divide_up(work->columns, spec->vector);
-    size_t team = 1;
-    while (team < local && team < vectors)
-        team *= 2;
-    return (struct matrix_cut){.local = local,
-                               .team = (uint32_t)team,
-                               .height = (uint32_t)(local / team * spec->batch),
-                               .width = (uint32_t)(team * spec->vector),
-                               .across = (uint32_t)divide_up(vectors, team)};
-}
-
-static struct matrix_cut matrices_cut(const struct matrix_work *work, const struct spec *spec,
-                                      struct kernel *kernel) {
-    const size_t local = power_of_two_below(lesser(op_max_group(&work->op, kernel), spec->local));
-    struct matrix_cut cut = spec->local > 1 ? cut_by_team(work, spec, local) : cut_by_item(work);
-    cut.groups = divide_up(work->rows, cut.height) * cut.across;
-    return cut;
-}
-
 static cls_status matrices_launch(struct matrix_work *work) {
     const struct spec *spec;
     struct kernel *kernel;
@@ -134,17 +86,18 @@ static cls_status matrices_launch(struct matrix_work *work) {
                                  .out = views[work->n_operands - 1].dtype,
                                  .vector = work->vector,
                                  .is_reversed = work->is_reversed};
-    cls_status status = spec_of_matrix(&op, matrices_shape(work), work->columns, &spec);
+    cls_status status = spec_of_matrix(&op, matrix_shape_of(&work->op, matrices_aligned(work)),
+                                       work->columns, &spec);
     if (!status)
         status = op_kernel(&work->op, &spec->kernel, &kernel);
     if (status)
         return status;
-    const struct matrix_cut cut = matrices_cut(work, spec, kernel);
-    const uint32_t numbers[] = {cut.team, cut.height, cut.width, cut.across};
+    const struct matrix_cut cut =
+        matrix_cut_of(&work->op, spec, kernel, work->rows, work->columns, false);
     for (unsigned i = 0; i < work->n_operands; i++)
         n += matrix_args(&work->op, work->operands, i, i + 1 == work->n_operands, &args[n]);
     args[n++] = op_arg_pair(work->rows, work->columns);
-    args[n++] = op_arg_value(numbers, sizeof numbers);
+    args[n++] = op_arg_value(cut.numbers, sizeof cut.numbers);
     return op_launch(&work->op, kernel, args, n, cut.groups * cut.local, cut.local);
 }
 

@@ -388,6 +388,45 @@ cls_status spec_of_matrix(const struct matrix_op *op, enum shape shape, size_t c
     return CLS_SUCCESS;
 }
 
+static struct spec *strided_spec_new(const struct op_row *row, const struct type_row *a,
+                                     const struct type_row *out, enum shape shape,
+                                     bool one_by_one) {
+    const bool copies = row == op_row_named(OP_UNARY, "copy"), where = row->family == OP_WHERE;
+    const bool has_two_types = where || row->family == OP_CAST;
+    const char *a_name = copies ? a->bits : a->opencl;
+    const char *out_name = copies || where ? out->bits : out->opencl;
+    struct spec *spec = spec_new("strided.cl", "map_strided");
+    if (!spec)
+        return NULL;
+    shape_map(spec, shape, a->size, out->size, false);
+    spec->vector = one_by_one ? 1 : spec->vector;
+    spec->batch = 1;
+    snprintf(spec->label, sizeof spec->label, "%s_strided_%s%s%s", row->name, a->name,
+             has_two_types ? "_" : "", has_two_types ? out->name : "");
+    snprintf(spec->options, sizeof spec->options,
+             "-w -D%s -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -D%s",
+             family_names[row->family], row->name, row->name, a_name, where ? out_name : a_name,
+             out_name, spec->vector, shape_macros[shape]);
+    return spec;
+}
+
+cls_status spec_of_strided(const struct op_row *row, cls_dtype a_dtype, cls_dtype out_dtype,
+                           enum shape shape, size_t length, const struct spec **found) {
+    static slot slots[OP_ROWS][TYPES][TYPES][SHAPES][2];
+    const struct type_row *a = type_row(a_dtype), *out = type_row(out_dtype);
+    const bool one_by_one = shape == SHAPE_RUNS && length < RUN_VECTOR;
+    slot *at = &slots[op_row_index(row)][a->index][out->index][shape][one_by_one];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = strided_spec_new(row, a, out, shape, one_by_one);
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        known = publish(at, spec);
+    }
+    *found = known;
+    return CLS_SUCCESS;
+}
+
 enum { RUN_SIDE = 128, TRANSPOSE_GROUP = 256, BANK = 4 /* bytes, of local memory */ };
 
 static struct spec *transpose_spec_new(const struct type_row *type, enum shape shape) {

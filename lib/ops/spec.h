@@ -139,6 +139,10 @@ struct matrix_op {
 cls_status spec_of_matrix(const struct matrix_op *op, enum shape shape, size_t columns,
                           const struct spec **spec);
 
+/* An element-by-element operation of strided views, as spec_of_map has them, in lines of `length` elements. */
+cls_status spec_of_strided(const struct op_row *row, cls_dtype a, cls_dtype out, enum shape shape,
+                           size_t length, const struct spec **spec);
+
 /* Transposition, by items of a CPU (SHAPE_RUNS) or by groups; `vector` is the rows and columns of a block. */
 cls_status spec_of_transpose(cls_dtype dtype, enum shape shape, const struct spec **spec);
 

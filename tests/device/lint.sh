@@ -93,6 +93,12 @@ programs() {
         print options " -DROW -DW=16 -DBATCH=1 -DRUNS"; print options " -DCOLUMN -DREVERSED -DW=1 -DBATCH=1 -DRUNS"
         print options " -DROW -DREVERSED -DW=4 -DBATCH=4 -DALIGNED"; print options " -DCOLUMN -DW=2 -DBATCH=4 -DANYWHERE"
     }
+    # An operation of strided views, by items of a CPU, of which some take elements one by one, and of groups.
+    function strided(family, name, a, b, out, options) {
+        options = sprintf("strided.cl -D%s -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s", family, name, name, a, b, out)
+        print options " -DW=16 -DRUNS"; print options " -DW=1 -DRUNS"
+        print options " -DW=4 -DALIGNED"; print options " -DW=2 -DANYWHERE"
+    }
     function transpose(t) {
         print "transpose.cl -DTYPE=" t " -DSIDE=128 -DRUNS"; print "transpose.cl -DTYPE=" t " -DSIDE=32 -DGROUP=256 -DPAD=1"
     }
@@ -126,6 +132,10 @@ programs() {
         matrix("pow", "double", "double"); matrix("div", "int", "int"); matrix("eq", "uchar", "uchar")
         print "matrix.cl -DCAST -DOP=op_cast -DUSES_cast -DA=double -DB=double -DOUT=half -DW=16 -DBATCH=1 -DRUNS"
         print "matrix.cl -DUNARY -DOP=op_copy -DUSES_copy -DA=uint -DB=uint -DOUT=uint -DW=4 -DBATCH=4 -DALIGNED"
+        strided("BINARY", "sub", "float", "float", "float"); strided("BINARY", "lt", "half", "half", "uchar")
+        strided("BINARY", "div", "int", "int", "int"); strided("UNARY", "exp", "double", "double", "double")
+        strided("UNARY", "copy", "ushort", "ushort", "ushort"); strided("UNARY_PARAM", "elu", "bfloat16", "bfloat16", "bfloat16")
+        strided("CAST", "cast", "long", "long", "half"); strided("WHERE", "where", "uchar", "ulong", "ulong")
         transpose("uchar"); transpose("ushort"); transpose("uint"); transpose("ulong")
         units("mma.cl"); units("wgmma.cl")
         indices("SELECT", "int", "uchar", 8); indices("SCATTER", "long", "ulong", 64); indices("SELECT", "uint", "uint", 32)
@@ -191,6 +201,7 @@ check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "row_sums.cl compiles without warnings" "$(lint row_sums.cl)"
 check "rows.cl compiles without warnings" "$(lint rows.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
+check "strided.cl compiles without warnings" "$(lint strided.cl)"
 check "transpose.cl compiles without warnings" "$(lint transpose.cl)"
 check "wgmma.cl compiles without warnings" "$(lint wgmma.cl)"
 finish

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds of arguments: matrices of 4 x 4 and vectors of 4 elements, "matrix:TYPE" and "vector:TYPE" with
- * the flags
+ * Kinds of arguments: matrices of 4 x 4, vectors of 4 elements, and views of 4 x 4 with strides, of which an input is
+ * transposed: "matrix:TYPE", "vector:TYPE" and "strided:TYPE" with the flags
  *   out     the call writes to it
  *   behind  the same of a second one
  *   last    the same of a third one
@@ -68,7 +68,7 @@ static void bad_fields(const struct arg *arg, const union value *at, struct view
         {of->orphan, CLS_ERROR_CONTEXT_DESTROYED},
         {of->foreign, CLS_ERROR_WRONG_CONTEXT},
     };
-    const size_t offsets[] = {BUFFER_BYTES / sizeof(float), SIZE_MAX, SIZE_MAX / 4,
+    const size_t offsets[] = {BUFFER_BYTES / cls_dtype_size(*fields.dtype), SIZE_MAX, SIZE_MAX / 4,
                               SIZE_MAX / 2 + 1, INT32_MAX};
     const int dtypes[] = {0, -1, 12, 1000};
     const cls_buffer own = *fields.buffer;
@@ -150,8 +150,53 @@ static void bad_vector(const struct arg *arg, unsigned slot, struct bad_list *li
     add_bad(list, "no elements", CLS_ERROR_SIZE_MISMATCH, value);
 }
 
+static union value good_strided(const struct arg *arg, unsigned slot) {
+    const cls_strided view = cls_strided_of_matrix(good_matrix(arg, slot).matrix);
+    return (union value){.strided = is_written(arg) ? view : cls_strided_transpose(view, 0, 1)};
+}
+
+static void bad_shapes(union value value, struct bad_list *list) {
+    cls_strided *v = &value.strided;
+    static const unsigned many[] = {CLS_MAX_DIMENSIONS + 1, UINT32_MAX};
+    static const unsigned others[] = {0, 1, 3};
+    static const size_t lengths[] = {0, SIDE - 1, SIZE_MAX};
+    for (size_t i = 0; i < COUNT_OF(many); i++) {
+        v->dimensions = many[i];
+        add_bad(list, "too many dimensions", CLS_ERROR_INVALID_VALUE, value);
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        v->dimensions = others[i];
+        add_bad(list, "other dimensions", CLS_ERROR_SIZE_MISMATCH, value);
+    }
+    v->dimensions = 2;
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        v->shape[0] = lengths[i];
+        add_bad(list, "another shape", CLS_ERROR_SIZE_MISMATCH, value);
+    }
+}
+
+static void bad_strided(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    union value value = good_strided(arg, slot);
+    cls_strided *v = &value.strided;
+    static const ptrdiff_t far[] = {BUFFER_BYTES, PTRDIFF_MAX, PTRDIFF_MAX / 2,
+                                    -1,           PTRDIFF_MIN, PTRDIFF_MIN / 4};
+    bad_fields(arg, &value, (struct view){&v->buffer, &v->dtype, &v->offset}, list);
+    bad_shapes(value, list);
+    for (size_t i = 0; i < COUNT_OF(far); i++) {
+        v->strides[0] = far[i];
+        add_bad(list, "an element outside the buffer", CLS_ERROR_OUT_OF_RANGE, value);
+    }
+    v->strides[0] = 3;
+    if (is_written(arg))
+        add_bad(list, "elements that are one", CLS_ERROR_OVERLAP, value);
+    v->strides[0] = 0;
+    if (is_written(arg))
+        add_bad(list, "an element that is repeated", CLS_ERROR_OVERLAP, value);
+}
+
 const struct kind matrix_kinds[] = {
     {"matrix", good_matrix, bad_matrix, NULL},
     {"vector", good_vector, bad_vector, NULL},
+    {"strided", good_strided, bad_strided, NULL},
     {NULL, NULL, NULL, NULL},
 };
