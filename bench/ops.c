@@ -51,6 +51,7 @@ enum family {
     FAMILY_ADD_ROW,
     FAMILY_ADD_COLUMN,
     FAMILY_TRANSPOSE,
+    FAMILY_STRIDED,
     FAMILY_SELECT,
     FAMILY_SCATTER,
     FAMILY_SCATTER_ADD, /* read and write three arrays, from here on */
@@ -149,6 +150,35 @@ static cls_status submit_norm_gradient(const struct job *job) {
                                              field->stream);
 }
 
+/* Operations of strided views, by `op`. */
+enum strided { STRIDED_DENSE, STRIDED_ROW, STRIDED_EXCHANGED, STRIDED_TURNED, STRIDED_KINDS };
+
+static cls_status submit_strided(const struct job *job) {
+    enum { SIDE = 16 }; /* of the dimensions that are exchanged */
+    const struct field *field = job->field;
+    const size_t columns = job->columns, rows = job->count / columns;
+    const size_t shape[] = {rows, columns}, turned[] = {columns, rows};
+    const size_t blocks[] = {rows / (SIDE * SIDE), SIDE, SIDE, columns};
+    const cls_array in = cls_array_of(field->in[0], job->from, job->count);
+    const cls_array out = cls_array_of(field->out, job->to, job->count);
+    const cls_array row = cls_array_of(field->in[1], job->from, columns);
+    const cls_strided a = cls_strided_of(in, 2, shape), to = cls_strided_of(out, 2, shape);
+    switch ((enum strided)job->op) {
+    case STRIDED_ROW:
+        return cls_strided_binary_async(
+            CLS_BINARY_ADD, a, cls_strided_broadcast(cls_strided_of(row, 1, &columns), 2, shape),
+            to, field->stream);
+    case STRIDED_EXCHANGED:
+        return cls_strided_cast_async(cls_strided_transpose(cls_strided_of(in, 4, blocks), 1, 2),
+                                      cls_strided_of(out, 4, blocks), field->stream);
+    case STRIDED_TURNED:
+        return cls_strided_unary_async(CLS_UNARY_NEG, cls_strided_transpose(a, 0, 1),
+                                       cls_strided_of(out, 2, turned), field->stream);
+    default:
+        return cls_strided_unary_async(CLS_UNARY_NEG, a, to, field->stream);
+    }
+}
+
 static cls_status submit_rows(const struct job *job) {
     const size_t rows = job->count / job->columns;
     const struct field *field = job->field;
@@ -172,6 +202,8 @@ static cls_status submit_rows(const struct job *job) {
         return cls_binary_columns_async(CLS_BINARY_ADD, in, column, out, stream);
     case FAMILY_TRANSPOSE:
         return cls_transpose_async(in, turned, stream);
+    case FAMILY_STRIDED:
+        return submit_strided(job);
     case FAMILY_SELECT:
         return cls_select_rows_async(in, order, out, none, stream);
     case FAMILY_SCATTER:
@@ -384,6 +416,24 @@ static void small_integers(struct field *field) {
     unaries(field, CLS_I16);
 }
 
+static void strided(struct field *field, cls_dtype dtype) {
+    static const char *const names[] = {"neg of all", "add a row", "copy of exchanged dimensions",
+                                        "neg of a transpose"};
+    static const size_t columns[] = {16, 1024};
+    char name[64];
+    for (int op = 0; op < STRIDED_KINDS; op++)
+        for (int i = 0; i < 2; i++) {
+            const struct job job = {.family = FAMILY_STRIDED,
+                                    .op = op,
+                                    .from = dtype,
+                                    .to = dtype,
+                                    .columns = columns[i]};
+            snprintf(name, sizeof name, "%s %s, lines of %zu", names[op], cls_dtype_name(dtype),
+                     columns[i]);
+            row(field, name, job);
+        }
+}
+
 /* Rows of 1 KiB in an order without a pattern; each is named once. */
 static void by_index(struct field *field, cls_dtype dtype) {
     static const char *const names[] = {"select", "scatter", "scatter_add"};
@@ -453,6 +503,9 @@ int main(int argc, char **argv) {
         along_rows(&field, families[i], CLS_F32);
         along_rows(&field, families[i], CLS_F16);
     }
+    bench_section("(c) strided views");
+    strided(&field, CLS_F32);
+    strided(&field, CLS_F16);
     bench_section("(c) by indices");
     by_index(&field, CLS_F32);
     by_index(&field, CLS_F16);
