@@ -56,4 +56,10 @@ cls_status device_find(const char *spec, struct device **out);
  * the index of the device that it is a part of. */
 cls_status device_of_id(cl_device_id id, struct device **out);
 
+/* The most work-items of a group in one dimension, as the device states; a kernel may allow less. */
+static inline size_t device_max_line(const struct device *device) {
+    const size_t group = device->info.max_work_group, line = device->max_local[0];
+    return group < line ? group : line;
+}
+
 #endif

@@ -27,7 +27,7 @@ static size_t tiles_of(const struct blas_call *x, size_t side) {
 static enum product_variant variant_of(const struct blas_work *work) {
     const struct blas_call *x = &work->call;
     const size_t wanted = work->op.device->info.compute_units;
-    if (work->op.device->info.max_work_group < GROUP)
+    if (device_max_line(work->op.device) < GROUP)
         return TILES_OF_32;
     if (!x->f64 && tiles_of(x, 128) >= wanted)
         return TILES_OF_128;

@@ -86,8 +86,8 @@ static cls_status matrices_launch(struct matrix_work *work) {
                                  .out = views[work->n_operands - 1].dtype,
                                  .vector = work->vector,
                                  .is_reversed = work->is_reversed};
-    cls_status status = spec_of_matrix(&op, matrix_shape_of(&work->op, matrices_aligned(work)),
-                                       work->columns, &spec);
+    cls_status status =
+        spec_of_matrix(&op, map_shape_of(&work->op, matrices_aligned(work)), work->columns, &spec);
     if (!status)
         status = op_kernel(&work->op, &spec->kernel, &kernel);
     if (status)

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/matrix_cut.h"
 
-#include "ops/map.h"
 #include "ops/reduction_cut.h"
 
 enum {
     ITEM_ELEMENTS = 8192, /* of a CPU's work-item: microseconds of work */
-    SQUARE_WIDTH = 64,    /* of these, where lines of cache are used by several lines */
-    LEAST_GROUP = 64      /* work-items: devices of smaller groups have the shape of CPUs */
+    SQUARE_WIDTH = 64     /* of these, where lines of cache are used by several lines */
 };
-
-enum shape matrix_shape_of(const struct op_call *call, bool aligned) {
-    const bool small_groups = call->device->info.max_work_group < LEAST_GROUP;
-    return small_groups ? SHAPE_RUNS : map_shape_of(call, aligned);
-}
 
 static struct matrix_cut cut_by(size_t team, size_t height, size_t width, size_t across) {
     return (struct matrix_cut){

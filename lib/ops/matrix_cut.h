@@ -11,9 +11,6 @@ struct matrix_cut {
     uint32_t numbers[4];
 };
 
-/* The launch shape for lines that are or are not aligned for vectors. */
-enum shape matrix_shape_of(const struct op_call *call, bool aligned);
-
 /* For `rows` lines of `columns` elements, at least one each. `in_squares`: a CPU's work-item takes a short part of each
  * line, since neighbours in memory are on different lines of an input. */
 struct matrix_cut matrix_cut_of(const struct op_call *call, const struct spec *spec,

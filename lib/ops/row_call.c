@@ -151,7 +151,7 @@ static cls_status rows_check(const struct row_call *call) {
 static bool by_item(const struct row_call *call) {
     const struct device *device = call->op.device;
     const bool stops = (device->quirks & QUIRK_SHORT_LOOPS) && call->columns > SHORT_LOOP_COLUMNS;
-    return (op_takes_runs(device) && !stops) || device->info.max_work_group < 256 ||
+    return (op_takes_runs(device) && !stops) || device_max_line(device) < 256 ||
            !caps_trusts(call->op.caps, TRUST_LOCAL_ARGUMENTS);
 }
 
@@ -174,7 +174,7 @@ static cls_status find_spec(const struct row_call *call, const struct spec **spe
         cls_status status = spec_of_rows(call->kind, dtype, way, aligned, spec);
         if (status)
             return status;
-        if ((*spec)->local <= call->op.device->info.max_work_group &&
+        if ((*spec)->local <= device_max_line(call->op.device) &&
             call->columns <= (size_t)(*spec)->local * (*spec)->batch)
             return CLS_SUCCESS;
     }

@@ -125,7 +125,7 @@ static cls_status strided_launch(struct strided_work *work) {
     unsigned n = 0;
     cls_status status = spec_of_strided(
         map_row_in_effect(&work->op, work->row), views[0].dtype, views[layout->n_views - 1].dtype,
-        matrix_shape_of(&work->op, lines_aligned(layout)), length, &spec);
+        map_shape_of(&work->op, lines_aligned(layout)), length, &spec);
     if (!status)
         status = op_kernel(&work->op, &spec->kernel, &kernel);
     if (status)

@@ -10,7 +10,7 @@
 #include "ops/reduction_cut.h"
 
 static bool transposes_by_item(const struct op_call *call, const struct spec *by_group) {
-    return op_takes_runs(call->device) || call->device->info.max_work_group < by_group->local ||
+    return op_takes_runs(call->device) || device_max_line(call->device) < by_group->local ||
            !caps_trusts(call->caps, TRUST_LOCAL_ARGUMENTS);
 }
 

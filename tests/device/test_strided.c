@@ -517,6 +517,11 @@ static const char *name_of(enum family family, int op) {
     return cls_binary_op_name((cls_binary_op)op);
 }
 
+/* Of the long effort: a fourth of all pairs, each a program for the driver's compiler. */
+static bool is_chosen(int op, cls_dtype type, cls_dtype result) {
+    return (op + (int)type + 3 * (int)result) % 4 == 0;
+}
+
 static void add(enum family family, int op, cls_dtype type, cls_dtype result) {
     struct work *work = &works[n_works];
     unsigned char x[INPUTS][8] = {{1}, {1}, {1}}, out[8];
@@ -535,18 +540,23 @@ static void add(enum family family, int op, cls_dtype type, cls_dtype result) {
     tests[n_works++] = (struct CMUnitTest){work->name, check_operation, NULL, NULL, work};
 }
 
+static void try_pair(enum family family, int op, cls_dtype type, cls_dtype result) {
+    if (is_chosen(op, type, result))
+        add(family, op, type, result);
+}
+
 static void add_all(void) {
     for (unsigned t = 0; t < TYPES; t++) {
         for (int op = 1; op <= LAST_UNARY; op++)
-            add(UNARY, op, all_types[t], all_types[t]);
+            try_pair(UNARY, op, all_types[t], all_types[t]);
         for (int op = 1; op <= LAST_UNARY_PARAM; op++)
-            add(PARAM, op, all_types[t], all_types[t]);
+            try_pair(PARAM, op, all_types[t], all_types[t]);
         for (int op = 1; op <= LAST_BINARY; op++)
-            add(BINARY, op, all_types[t], all_types[t]);
+            try_pair(BINARY, op, all_types[t], all_types[t]);
         for (unsigned to = 0; to < TYPES; to++) {
-            add(CAST, 0, all_types[t], all_types[to]);
+            try_pair(CAST, 0, all_types[t], all_types[to]);
             if (all_types[t] == CLS_U8 || all_types[t] == CLS_I32 || all_types[t] == CLS_I64)
-                add(WHERE, 0, all_types[t], all_types[to]);
+                try_pair(WHERE, 0, all_types[t], all_types[to]);
         }
     }
 }
