@@ -317,6 +317,7 @@ CLS_HPP_OWNER(graph);
 CLS_HPP_OWNER(graph_exec);
 CLS_HPP_OWNER(managed_context);
 CLS_HPP_OWNER(mempool);
+CLS_HPP_OWNER(optimizer);
 CLS_HPP_OWNER(pipeline);
 CLS_HPP_OWNER(pool);
 CLS_HPP_OWNER(prefetcher);

@@ -360,6 +360,21 @@ static void test_random() {
     EXPECT(cls::make<cls_random_create>(nullptr, std::uint64_t{1}).state(stream).seed == 1);
 }
 
+static void test_optimizer() {
+    const auto stream = cls::stream::create();
+    const std::vector<float> ones(4, 1);
+    std::vector<float> got(4);
+    const auto weights = cls::array<float>::from_host(ones), gradient = cls::array<float>::from_host(ones);
+    const cls_array parameters[] = {weights}, gradients[] = {gradient};
+    cls_optimizer_config config = CLS_OPTIMIZER_CONFIG_INIT;
+    config.kind = CLS_SGD;
+    config.rate = 0.25;
+    const auto optimizer = cls::make<cls_optimizer_create>(nullptr, &config, parameters, std::size_t{1});
+    cls::check(cls_optimizer_step_async(optimizer.get(), gradients, 1, stream.get()));
+    weights.download(got, stream);
+    EXPECT(got == std::vector<float>(4, 0.75f));
+}
+
 int main() try {
     test_owners();
     test_moved();
@@ -373,6 +388,7 @@ int main() try {
     test_waits();
     test_host_functions();
     test_random();
+    test_optimizer();
     return failures ? 1 : 0;
 } catch (const std::exception &error) {
     std::printf("thrown: %s\n", error.what());
