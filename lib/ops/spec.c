@@ -31,13 +31,17 @@ static const char *const family_names[] = {
 _Static_assert(sizeof family_names / sizeof *family_names == OP_FAMILIES,
                "one name for each family");
 
-/* Publishes `made`, or returns the one that another thread has published first. */
-static const struct spec *publish(slot *at, struct spec *made) {
+/* Publishes `made`, or finds the one that another thread has published first; NULL: there was no memory. */
+static cls_status publish(slot *at, struct spec *made, const struct spec **found) {
     struct spec *expected = NULL;
-    if (atomic_compare_exchange_strong(at, &expected, made))
-        return made;
-    free(made);
-    return expected;
+    if (!made)
+        return CLS_ERROR_OUT_OF_MEMORY;
+    *found = made;
+    if (!atomic_compare_exchange_strong(at, &expected, made)) {
+        free(made);
+        *found = expected;
+    }
+    return CLS_SUCCESS;
 }
 
 static struct spec *spec_new(const char *source, const char *entry) {
@@ -96,32 +100,33 @@ static void label_map(struct spec *spec, const struct op_row *row, const struct 
              both ? out->name : "");
 }
 
+static struct spec *map_spec_new(const struct op_row *row, const struct type_row *a,
+                                 const struct type_row *out, enum shape shape) {
+    struct spec *spec = spec_new("map.cl", "map");
+    if (!spec)
+        return NULL;
+    const bool functions = row->family == OP_UNARY || row->family == OP_UNARY_PARAM;
+    shape_map(spec, shape, a->size, out->size, functions && row->floats_only);
+    label_map(spec, row, a, out);
+    /* Operations that only move bits share one program for all types of a size. */
+    const bool copies = row == op_row_named(OP_UNARY, "copy");
+    const char *out_name = copies || row->family == OP_WHERE ? out->bits : out->opencl;
+    const char *a_name = copies ? a->bits : a->opencl;
+    snprintf(
+        spec->options, sizeof spec->options,
+        "-w -D%s -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u -D%s",
+        family_names[row->family], row->name, row->name, a_name,
+        row->family == OP_WHERE ? out_name : a_name, out_name, spec->vector, spec->batch,
+        spec->steps, shape_macros[shape]);
+    return spec;
+}
+
 cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype out_dtype,
                        enum shape shape, const struct spec **out_spec) {
     const struct type_row *a = type_row(a_dtype), *out = type_row(out_dtype);
     slot *at = &map_slots[op_row_index(row)][a->index][out->index][shape];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = spec_new("map.cl", "map");
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        const bool functions = row->family == OP_UNARY || row->family == OP_UNARY_PARAM;
-        shape_map(spec, shape, a->size, out->size, functions && row->floats_only);
-        label_map(spec, row, a, out);
-        /* Operations that only move bits share one program for all types of a size. */
-        const bool copies = row == op_row_named(OP_UNARY, "copy");
-        const char *out_name = copies || row->family == OP_WHERE ? out->bits : out->opencl;
-        const char *a_name = copies ? a->bits : a->opencl;
-        snprintf(
-            spec->options, sizeof spec->options,
-            "-w -D%s -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u -D%s",
-            family_names[row->family], row->name, row->name, a_name,
-            row->family == OP_WHERE ? out_name : a_name, out_name, spec->vector, spec->batch,
-            spec->steps, shape_macros[shape]);
-        known = publish(at, spec);
-    }
-    *out_spec = known;
-    return CLS_SUCCESS;
+    *out_spec = atomic_load(at);
+    return *out_spec ? CLS_SUCCESS : publish(at, map_spec_new(row, a, out, shape), out_spec);
 }
 
 /* Two 16-byte loads per work-item in flight, where the arrays are aligned for them. */
@@ -146,32 +151,32 @@ static const struct {
     [STAGE_LINES_FINISH] = {"reduce_lines_finish", " of parts"},
 };
 
+static struct spec *reduction_spec_new(const struct op_row *row, const struct type_row *a,
+                                       enum shape shape, enum reduction_stage stage) {
+    const struct type_row *out = type_row(op_result_dtype(row, a->dtype));
+    struct spec *spec = spec_new("reduce.cl", stages[stage].kernel);
+    if (!spec)
+        return NULL;
+    shape_reduction(spec, shape, a->size, row->result == RESULT_INDEX);
+    spec->batch = shape == SHAPE_RUNS ? ACROSS : 1;
+    snprintf(spec->label, sizeof spec->label, "%s_%s%s", row->name, a->name, stages[stage].label);
+    int n =
+        snprintf(spec->options, sizeof spec->options, "-w -DOP_%s -DA=%s -DOUT=%s -DW=%u%s%s%s",
+                 row->name, a->opencl, out->opencl, spec->vector, a->is_float ? " -DFLOATS" : "",
+                 a->dtype == CLS_F64 || out->dtype == CLS_F64 ? " -DDOUBLES" : "",
+                 shape == SHAPE_ALIGNED ? " -DALIGNED" : "");
+    if (stage >= STAGE_ROWS)
+        snprintf(spec->options + n, sizeof spec->options - (size_t)n, " -DLINES=%u", spec->batch);
+    return spec;
+}
+
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum shape shape,
                              enum reduction_stage stage, const struct spec **out_spec) {
     const struct type_row *a = type_row(a_dtype);
     slot *at = &reduction_slots[op_row_index(row)][a->index][shape][stage];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        const struct type_row *out = type_row(op_result_dtype(row, a_dtype));
-        struct spec *spec = spec_new("reduce.cl", stages[stage].kernel);
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        shape_reduction(spec, shape, a->size, row->result == RESULT_INDEX);
-        spec->batch = shape == SHAPE_RUNS ? ACROSS : 1;
-        snprintf(spec->label, sizeof spec->label, "%s_%s%s", row->name, a->name,
-                 stages[stage].label);
-        int n = snprintf(spec->options, sizeof spec->options,
-                         "-w -DOP_%s -DA=%s -DOUT=%s -DW=%u%s%s%s", row->name, a->opencl,
-                         out->opencl, spec->vector, a->is_float ? " -DFLOATS" : "",
-                         a->dtype == CLS_F64 || out->dtype == CLS_F64 ? " -DDOUBLES" : "",
-                         shape == SHAPE_ALIGNED ? " -DALIGNED" : "");
-        if (stage >= STAGE_ROWS)
-            snprintf(spec->options + n, sizeof spec->options - (size_t)n, " -DLINES=%u",
-                     spec->batch);
-        known = publish(at, spec);
-    }
-    *out_spec = known;
-    return CLS_SUCCESS;
+    *out_spec = atomic_load(at);
+    return *out_spec ? CLS_SUCCESS
+                     : publish(at, reduction_spec_new(row, a, shape, stage), out_spec);
 }
 
 #define TILE_PRODUCTS                                                               \
@@ -248,15 +253,11 @@ cls_status spec_of_product(enum product_kernel which, enum product_variant varia
         epilogue = &none;
     slot *at = &slots[which][variant][product_type_index(in)][in == out][epilogue->has_bias]
                      [epilogue->activation ? 1 + op_row_index(epilogue->activation) : 0];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = product_spec_new(which, variant, type_row(in), type_row(out), epilogue);
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        known = publish(at, spec);
-    }
-    *found = known;
-    return CLS_SUCCESS;
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS
+                  : publish(at,
+                            product_spec_new(which, variant, type_row(in), type_row(out), epilogue),
+                            found);
 }
 
 static const struct {
@@ -312,33 +313,26 @@ cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool 
                         const struct spec **found) {
     static slot slots[ROW_OPS][4][ROW_WAYS][2];
     slot *at = &slots[op][product_type_index(dtype)][way][aligned];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = rows_spec_new(op, type_row(dtype), way, aligned);
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        known = publish(at, spec);
-    }
-    *found = known;
-    return CLS_SUCCESS;
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS
+                  : publish(at, rows_spec_new(op, type_row(dtype), way, aligned), found);
+}
+
+static struct spec *row_sums_spec_new(const struct type_row *type, unsigned n_sums) {
+    struct spec *spec = spec_new("row_sums.cl", "merge_row_sums");
+    if (!spec)
+        return NULL;
+    snprintf(spec->label, sizeof spec->label, "norm_gradient_%s (finish)", type->name);
+    snprintf(spec->options, sizeof spec->options, "-DTYPE=%s -DSUM=%s -DSUMS=%u -DW=1",
+             type->opencl, type->dtype == CLS_F64 ? "double -DDOUBLES" : "float", n_sums);
+    return spec;
 }
 
 cls_status spec_of_row_sums(cls_dtype dtype, unsigned n_sums, const struct spec **found) {
     static slot slots[4][2];
-    const struct type_row *type = type_row(dtype);
     slot *at = &slots[product_type_index(dtype)][n_sums - 1];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = spec_new("row_sums.cl", "merge_row_sums");
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        snprintf(spec->label, sizeof spec->label, "norm_gradient_%s (finish)", type->name);
-        snprintf(spec->options, sizeof spec->options, "-DTYPE=%s -DSUM=%s -DSUMS=%u -DW=1",
-                 type->opencl, dtype == CLS_F64 ? "double -DDOUBLES" : "float", n_sums);
-        known = publish(at, spec);
-    }
-    *found = known;
-    return CLS_SUCCESS;
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS : publish(at, row_sums_spec_new(type_row(dtype), n_sums), found);
 }
 
 /* --- matrices --- */
@@ -377,15 +371,8 @@ cls_status spec_of_matrix(const struct matrix_op *op, enum shape shape, size_t c
         op->row->family == OP_CAST
             ? &casts[a][out][shape][one_by_one]
             : &others[op_row_index(op->row)][a][op->vector][op->is_reversed][shape][one_by_one];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = matrix_spec_new(op, shape, one_by_one);
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        known = publish(at, spec);
-    }
-    *found = known;
-    return CLS_SUCCESS;
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS : publish(at, matrix_spec_new(op, shape, one_by_one), found);
 }
 
 static struct spec *strided_spec_new(const struct op_row *row, const struct type_row *a,
@@ -416,15 +403,9 @@ cls_status spec_of_strided(const struct op_row *row, cls_dtype a_dtype, cls_dtyp
     const struct type_row *a = type_row(a_dtype), *out = type_row(out_dtype);
     const bool one_by_one = shape == SHAPE_RUNS && length < RUN_VECTOR;
     slot *at = &slots[op_row_index(row)][a->index][out->index][shape][one_by_one];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = strided_spec_new(row, a, out, shape, one_by_one);
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        known = publish(at, spec);
-    }
-    *found = known;
-    return CLS_SUCCESS;
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS
+                  : publish(at, strided_spec_new(row, a, out, shape, one_by_one), found);
 }
 
 enum { RUN_SIDE = 128, TRANSPOSE_GROUP = 256, BANK = 4 /* bytes, of local memory */ };
@@ -451,15 +432,8 @@ cls_status spec_of_transpose(cls_dtype dtype, enum shape shape, const struct spe
     static slot slots[TYPES][SHAPES];
     const struct type_row *type = type_row(dtype);
     slot *at = &slots[type->index][shape];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = transpose_spec_new(type, shape);
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        known = publish(at, spec);
-    }
-    *found = known;
-    return CLS_SUCCESS;
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS : publish(at, transpose_spec_new(type, shape), found);
 }
 
 /* --- random numbers --- */
@@ -492,29 +466,29 @@ unsigned spec_draw_vector(enum draw draw, cls_dtype dtype, enum shape shape) {
     return store > per ? store : per;
 }
 
+static struct spec *draw_spec_new(enum draw draw, const struct type_row *type, enum shape shape) {
+    struct spec *spec = spec_new("random.cl", "draw");
+    if (!spec)
+        return NULL;
+    const unsigned per = spec_draw_per(draw, type->dtype);
+    spec->vector = spec_draw_vector(draw, type->dtype, shape);
+    spec->steps = shape == SHAPE_RUNS ? RUN_DRAW_STEPS : DRAW_STEPS;
+    spec->local = shape == SHAPE_RUNS ? 1 : 256;
+    snprintf(spec->label, sizeof spec->label, "%s_%s", draws[draw].name, type->name);
+    snprintf(spec->options, sizeof spec->options,
+             "-w -D%s -DOUT=%s -DPER=%u -DLANES=%u -DW=%u -DSTEPS=%u -D%s", draws[draw].macro,
+             type->opencl, per, spec->vector / per, spec->vector < 16 ? spec->vector : 16,
+             spec->steps, shape_macros[shape]);
+    return spec;
+}
+
 cls_status spec_of_draw(enum draw draw, cls_dtype dtype, enum shape shape,
                         const struct spec **out_spec) {
     static slot slots[DRAWS][TYPES][SHAPES];
     const struct type_row *type = type_row(dtype);
     slot *at = &slots[draw][type->index][shape];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = spec_new("random.cl", "draw");
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        const unsigned per = spec_draw_per(draw, dtype);
-        spec->vector = spec_draw_vector(draw, dtype, shape);
-        spec->steps = shape == SHAPE_RUNS ? RUN_DRAW_STEPS : DRAW_STEPS;
-        spec->local = shape == SHAPE_RUNS ? 1 : 256;
-        snprintf(spec->label, sizeof spec->label, "%s_%s", draws[draw].name, type->name);
-        snprintf(spec->options, sizeof spec->options,
-                 "-w -D%s -DOUT=%s -DPER=%u -DLANES=%u -DW=%u -DSTEPS=%u -D%s", draws[draw].macro,
-                 type->opencl, per, spec->vector / per, spec->vector < 16 ? spec->vector : 16,
-                 spec->steps, shape_macros[shape]);
-        known = publish(at, spec);
-    }
-    *out_spec = known;
-    return CLS_SUCCESS;
+    *out_spec = atomic_load(at);
+    return *out_spec ? CLS_SUCCESS : publish(at, draw_spec_new(draw, type, shape), out_spec);
 }
 
 /* --- rows and elements by their numbers --- */
@@ -556,15 +530,8 @@ cls_status spec_of_indices(const struct index_kind *kind, enum shape shape,
     static slot slots[INDEX_OPS][2][TYPES][TYPES][SHAPES];
     slot *at = &slots[kind->op][kind->of_rows][type_row(kind->dtype)->index]
                      [type_row(kind->index)->index][shape];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = indices_spec_new(kind, shape);
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        known = publish(at, spec);
-    }
-    *found = known;
-    return CLS_SUCCESS;
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS : publish(at, indices_spec_new(kind, shape), found);
 }
 
 /* --- optimizers --- */
@@ -604,13 +571,7 @@ cls_status spec_of_optimizer(enum optimizer_kernel which, cls_dtype dtype, enum 
                              bool many, const struct spec **found) {
     static slot slots[OPTIMIZER_KERNELS][4][SHAPES][2];
     slot *at = &slots[which][product_type_index(dtype)][shape][many];
-    const struct spec *known = atomic_load(at);
-    if (!known) {
-        struct spec *spec = optimizer_spec_new(which, type_row(dtype), shape, many);
-        if (!spec)
-            return CLS_ERROR_OUT_OF_MEMORY;
-        known = publish(at, spec);
-    }
-    *found = known;
-    return CLS_SUCCESS;
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS
+                  : publish(at, optimizer_spec_new(which, type_row(dtype), shape, many), found);
 }
