@@ -109,9 +109,9 @@ static struct index_cut cut_columns(const struct index_call *call, const struct 
     return cut;
 }
 
-static size_t index_units(const struct index_call *call) {
-    const size_t units = call->op.device->info.compute_units;
-    return units ? units : 1;
+/* Entries of which a work-item makes no more steps than all drivers count. */
+static size_t most_entries(const struct index_cut *cut, const struct spec *spec) {
+    return SHORT_LOOP / (2 + divide_up(cut->width, spec->vector) + spec->vector);
 }
 
 static struct index_cut cut_move(const struct index_call *call, const struct spec *spec) {
@@ -120,14 +120,16 @@ static struct index_cut cut_move(const struct index_call *call, const struct spe
     const size_t entries = call->lines * call->entries;
     cut.each = spec->batch;
     if (spec->local == 1)
-        cut.each = clamp(entries / (CPU_ADDERS * index_units(call)), 1, CPU_ITEM_BYTES / bytes);
+        cut.each = clamp(entries / (CPU_ADDERS * reduction_units(call->op.device)), 1,
+                         lesser(CPU_ITEM_BYTES / bytes, most_entries(&cut, spec)));
     cut.items = divide_up(entries, cut.each) * cut.chunks;
     return cut;
 }
 
 static struct index_cut cut_add(const struct index_call *call, const struct spec *spec) {
     struct index_cut cut = cut_columns(call, spec);
-    const size_t wanted = index_units(call) * (spec->local > 1 ? GPU_ADDERS : CPU_ADDERS);
+    const size_t wanted =
+        reduction_units(call->op.device) * (spec->local > 1 ? GPU_ADDERS : CPU_ADDERS);
     cut.each = clamp(wanted / (call->lines * cut.chunks), 1, call->targets);
     cut.items = call->lines * cut.each * cut.chunks;
     return cut;
@@ -154,10 +156,9 @@ static unsigned indices_args(const struct index_call *call, const struct index_c
 /* Entries of one launch that adds: all, but where a driver stops counting steps. */
 static size_t entries_at_once(const struct index_call *call, const struct index_cut *cut,
                               const struct spec *spec) {
-    if (!(call->op.device->quirks & QUIRK_SHORT_LOOPS))
-        return call->entries;
-    return clamp(SHORT_LOOP / (2 + divide_up(cut->width, spec->vector) + spec->vector), 1,
-                 call->entries);
+    return call->op.device->quirks & QUIRK_SHORT_LOOPS
+               ? clamp(most_entries(cut, spec), 1, call->entries)
+               : call->entries;
 }
 
 static cls_status indices_launch(struct index_call *call) {

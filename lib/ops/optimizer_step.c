@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "driver/caps.h"
 #include "memory/buffer.h"
 #include "ops/map.h"
 #include "ops/optimizer.h"
@@ -64,11 +63,6 @@ static void release_gradients(struct optimizer_step *step) {
 
 /* --- arguments --- */
 
-static struct op_arg pair_arg(uint64_t a, uint64_t b) {
-    const uint64_t numbers[] = {a, b};
-    return op_arg_value(numbers, sizeof numbers);
-}
-
 static bool is_many(const struct optimizer_launch *launch) {
     return launch->count > OPTIMIZER_FEW_SLOTS;
 }
@@ -91,7 +85,7 @@ static unsigned array_args(const struct optimizer_step *step, const struct optim
                 args[n++] = op_arg_view(&step->optimizer->parameters[pair[k]], true);
             args[n++] = op_arg_view(&step->gradients[pair[k]], false);
         }
-        args[n++] = pair_arg(step->gradients[pair[0]].offset, step->gradients[pair[1]].offset);
+        args[n++] = op_arg_pair(step->gradients[pair[0]].offset, step->gradients[pair[1]].offset);
     }
     return n;
 }
@@ -120,13 +114,6 @@ static cls_status step_kernel(struct optimizer_step *step, const struct optimize
 
 /* --- the norm --- */
 
-/* Items of a group that merges in local memory: a power of two. */
-static size_t merging_local(const struct optimizer_step *step, struct kernel *kernel,
-                            size_t wanted) {
-    const size_t limit = lesser(op_max_group(&step->call, kernel), wanted);
-    return caps_trusts(step->call.caps, TRUST_LOCAL_ARGUMENTS) ? power_of_two_below(limit) : 1;
-}
-
 static cls_status launch_squares(struct optimizer_step *step,
                                  const struct optimizer_launch *launch) {
     const struct spec *spec;
@@ -136,15 +123,15 @@ static cls_status launch_squares(struct optimizer_step *step,
     cls_status status = step_kernel(step, launch, OPTIMIZER_SQUARES, &spec, &kernel);
     if (status)
         return status;
-    const size_t local = merging_local(step, kernel, spec->local);
+    const size_t local = reduction_local(&step->call, kernel, spec->local);
     args[0] = table_arg(step, launch);
     unsigned n = 1 + array_args(step, launch, false, args + 1);
     args[n++] = op_arg_part(step->optimizer->partials.buffer, true, launch->first_partial * size,
                             launch->groups * size);
     args[n++] = op_arg_u64(launch->first_partial);
     args[n++] = op_arg_local(local * size);
-    args[n++] = pair_arg(launch->chunks, launch->each);
-    args[n++] = pair_arg(launch->first, launch->count);
+    args[n++] = op_arg_pair(launch->chunks, launch->each);
+    args[n++] = op_arg_pair(launch->first, launch->count);
     return op_launch(&step->call, kernel, args, n, launch->groups * local, local);
 }
 
@@ -168,10 +155,10 @@ static cls_status launch_begin(struct optimizer_step *step) {
     cls_status status = op_kernel(&step->call, begin_spec(clips, optimizer->has_doubles), &kernel);
     if (status)
         return status;
-    const size_t local = merging_local(step, kernel, wanted);
+    const size_t local = reduction_local(&step->call, kernel, wanted);
     if (clips) {
         args[1] = op_arg_in(optimizer->partials.buffer);
-        args[2] = pair_arg(optimizer->twofolds, optimizer->singles);
+        args[2] = op_arg_pair(optimizer->twofolds, optimizer->singles);
         args[3] = op_arg_local(local * (optimizer->has_doubles ? PARTIAL_TWOFOLD : PARTIAL_SINGLE));
     }
     return op_launch(&step->call, kernel, args, clips ? 4 : 1, local, local);
@@ -210,7 +197,7 @@ static cls_status launch_update(struct optimizer_step *step,
     args[1] = table_arg(step, launch);
     unsigned n = 2 + array_args(step, launch, true, args + 2);
     n += moment_args(step->optimizer, launch, args + n);
-    args[n++] = pair_arg(launch->first, launch->count);
+    args[n++] = op_arg_pair(launch->first, launch->count);
     return op_launch(&step->call, kernel, args, n, launch->chunks * local, local);
 }
 

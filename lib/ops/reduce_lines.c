@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/types.h"
-#include "driver/caps.h"
 #include "memory/buffer.h"
 #include "ops/blas.h"
 #include "ops/map.h"
@@ -69,8 +68,7 @@ static void cut_steps(size_t steps, size_t wanted, struct lines_cut *cut) {
 }
 
 static size_t wanted_items(const struct op_call *call, bool runs) {
-    const size_t units = call->device->info.compute_units ? call->device->info.compute_units : 1;
-    return units * (runs ? CPU_ITEMS_PER_UNIT : REDUCTION_ITEMS_PER_UNIT);
+    return reduction_units(call->device) * (runs ? CPU_ITEMS_PER_UNIT : REDUCTION_ITEMS_PER_UNIT);
 }
 
 /* Lines, or blocks of lines, of `elements` each: more than one of a CPU's item, if there are so many. */
@@ -114,12 +112,6 @@ static cls_status lines_kernel(struct lines *lines, enum reduction_stage stage,
     return status ? status : op_kernel(&lines->op, &(*spec)->kernel, kernel);
 }
 
-/* Work-items of a group: a power of two. */
-static size_t local_of(const struct lines *lines, const struct spec *spec, struct kernel *kernel) {
-    const size_t limit = lesser(op_max_group(&lines->op, kernel), spec->local);
-    return caps_trusts(lines->op.caps, TRUST_LOCAL_ARGUMENTS) ? power_of_two_below(limit) : 1;
-}
-
 static bool goes_across(const struct lines *lines) {
     return lines->by_column || lines->length <= SHORT;
 }
@@ -144,7 +136,7 @@ static cls_status lines_finish(struct lines *lines, const struct lines_cut *cut,
     const struct op_arg args[] = {op_arg_in(partials), lines_arg(lines, 1),
                                   op_arg_pair(lines->op.views[1].offset, lines->step),
                                   op_arg_pair(lines->count, lines->length), cut_arg(cut)};
-    const size_t local = local_of(lines, spec, kernel);
+    const size_t local = reduction_local(&lines->op, kernel, spec->local);
     return op_launch(&lines->op, kernel, args, sizeof args / sizeof *args,
                      divide_up(lines->count, local) * local, local);
 }
@@ -158,7 +150,7 @@ static cls_status lines_reduce(struct lines *lines) {
     cls_status status = lines_kernel(lines, across ? STAGE_ACROSS : STAGE_ROWS, &spec, &kernel);
     if (status)
         return status;
-    const size_t local = local_of(lines, spec, kernel);
+    const size_t local = reduction_local(&lines->op, kernel, spec->local);
     const struct lines_cut cut =
         across ? cut_across(lines, spec, local) : cut_rows(lines, spec, local);
     if (cut.parts > 1)

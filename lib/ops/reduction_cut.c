@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/reduction_cut.h"
 
+#include "driver/caps.h"
+
 enum {
     CPU_GROUPS = 1024, /* a group is one work-item there */
     CPU_MIN_STEPS = 1024,
@@ -15,13 +17,17 @@ size_t power_of_two_below(size_t limit) {
     return power;
 }
 
+size_t reduction_local(const struct op_call *call, struct kernel *kernel, size_t wanted) {
+    const size_t limit = lesser(op_max_group(call, kernel), wanted);
+    return caps_trusts(call->caps, TRUST_LOCAL_ARGUMENTS) ? power_of_two_below(limit) : 1;
+}
+
 /* How many groups a device is to have. */
 static size_t wanted_groups(const struct device *device, const struct reduction_size *size,
                             size_t local) {
-    const size_t units = device->info.compute_units ? device->info.compute_units : 1;
     if (size->local == 1)
         return CPU_GROUPS;
-    return units *
+    return reduction_units(device) *
            (size->in_turn ? divide_up(REDUCTION_ITEMS_PER_UNIT, local) : GPU_GROUPS_PER_UNIT);
 }
 

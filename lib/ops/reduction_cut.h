@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "driver/device.h"
+#include "command/op.h"
 
 enum {
     REDUCTION_PARTIAL_BYTES = 16,   /* no op's struct partial is larger */
@@ -19,6 +19,14 @@ static inline size_t clamp(size_t value, size_t low, size_t high) {
     return value < low ? low : lesser(value, high);
 }
 size_t power_of_two_below(size_t limit);
+
+/* Compute units, of which there is one at least. */
+static inline size_t reduction_units(const struct device *device) {
+    return device->info.compute_units ? device->info.compute_units : 1;
+}
+
+/* Work-items of a group that merges in local memory: a power of two, at most `wanted`. */
+size_t reduction_local(const struct op_call *call, struct kernel *kernel, size_t wanted);
 
 /* What is reduced, by which kernels. */
 struct reduction_size {

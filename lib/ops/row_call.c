@@ -215,7 +215,6 @@ static struct op_arg number_arg(const struct row_call *call) {
 /* `sums` NULL: there are none. */
 static unsigned fill_args(const struct row_call *call, size_t team, size_t rows_each,
                           struct buffer *sums, struct op_arg args[OP_MAX_ARGS]) {
-    const uint64_t shape[] = {call->rows, call->columns};
     const uint32_t split[] = {(uint32_t)team, (uint32_t)rows_each};
     unsigned n = 0;
     for (unsigned i = 0; i < call->n_operands - call->n_sums; i++) {
@@ -227,7 +226,7 @@ static unsigned fill_args(const struct row_call *call, size_t team, size_t rows_
         args[n++] = op_arg_out(sums);
     if (call->number)
         args[n++] = number_arg(call);
-    args[n++] = op_arg_value(shape, sizeof shape);
+    args[n++] = op_arg_pair(call->rows, call->columns);
     args[n++] = op_arg_value(split, sizeof split);
     return n;
 }

@@ -42,14 +42,13 @@ cls_status row_sums_begin(struct row_call *call, size_t parts, struct row_sums *
 static cls_status row_sums_merge(struct row_call *call, const struct row_sums *sums, size_t parts,
                                  size_t from) {
     const size_t pitch = pitch_of(call), width = pitch * call->n_sums;
-    const uint64_t from_to[] = {from, from + parts * width};
     const uint64_t shape[] = {call->columns, pitch, parts, 0};
     const size_t local = power_of_two_below(lesser(op_max_group(&call->op, sums->kernel), GROUP));
     const size_t blocks = parts ? divide_up(parts, ROW_SUMS_PART) : 1;
     struct op_arg args[OP_MAX_ARGS];
     unsigned n = 0;
     args[n++] = op_arg_out(sums->into);
-    args[n++] = op_arg_value(from_to, sizeof from_to);
+    args[n++] = op_arg_pair(from, from + parts * width);
     for (unsigned i = call->n_operands - call->n_sums; i < call->n_operands; i++) {
         args[n++] = op_arg_span(call->op.views[i].buffer, true, &call->operands[i].span);
         args[n++] = row_operand_arg(&call->operands[i]);

@@ -295,6 +295,33 @@ static void in_order(void **state) {
     view_destroy(indices);
 }
 
+/* More than a driver counts that stops at 65,535 steps of a work-item. */
+static void many_elements(void **state) {
+    enum { ENTRIES = 1 << 21, TARGETS = 200 };
+    uint8_t *in = malloc(TARGETS), *indices = malloc(ENTRIES);
+    (void)state;
+    assert_non_null(in);
+    assert_non_null(indices);
+    for (int i = 0; i < TARGETS; i++)
+        in[i] = (uint8_t)(i * 7 + 3);
+    for (int i = 0; i < ENTRIES; i++)
+        indices[i] = (uint8_t)(i * 31 % TARGETS);
+    cls_array table = view_make(CLS_U8, 0, TARGETS, in),
+              out = view_make(CLS_U8, 0, ENTRIES, indices);
+    cls_array numbers = view_make(CLS_U8, 0, ENTRIES, indices);
+    OK(cls_gather(matrix_in(table, 1, TARGETS, TARGETS), matrix_in(numbers, 1, ENTRIES, ENTRIES),
+                  matrix_in(out, 1, ENTRIES, ENTRIES), (cls_array){0}, NULL));
+    uint8_t *got = view_take(out);
+    for (int i = 0; i < ENTRIES; i++)
+        if (got[i] != in[indices[i]])
+            fail_msg("element %d is %d, not %d", i, got[i], in[indices[i]]);
+    free(got);
+    free(in);
+    free(indices);
+    view_destroy(table);
+    view_destroy(numbers);
+}
+
 static void refusals(void **state) {
     (void)state;
     cls_array a = view_make(CLS_F32, 0, 12, NULL), b = view_make(CLS_F32, 0, 12, NULL);
@@ -349,6 +376,7 @@ static void refusals(void **state) {
 static const struct CMUnitTest others[] = {
     cmocka_unit_test(one_of_many),
     cmocka_unit_test(in_order),
+    cmocka_unit_test(many_elements),
     cmocka_unit_test(refusals),
 };
 static const cls_dtype index_types[] = {CLS_I32, CLS_I64, CLS_U8, CLS_U32};
