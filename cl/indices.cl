@@ -32,6 +32,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #include "narrow.cl"
+#include "quotient.cl"
 
 typedef MEMORY(TYPE) element;
 typedef V(MEMORY(TYPE)) elements;
@@ -49,9 +50,6 @@ static void count_missed(global uint *missed, ulong missed_at, uint count) {
     if (missed_at != NOWHERE)
         atomic_add(missed + missed_at, count);
 }
-
-/* Division by what a launch is cut into, which is quick where numbers are small. */
-static ulong quotient(ulong a, ulong b) { return (a | b) >> 32 ? a / b : (uint)a / (uint)b; }
 
 /* Negative indices come out above all targets. */
 static ulong index_at(global const INDEX *restrict indices, ulong i) { return (ulong)(long)indices[i]; }

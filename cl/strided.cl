@@ -15,6 +15,7 @@
  */
 #define MATRIX
 #include "map.cl"
+#include "quotient.cl"
 
 /* The first element of a line, in each view. */
 struct place {
@@ -27,11 +28,6 @@ struct place {
 #endif
     long out;
 };
-
-/* A 32-bit division takes a fraction of the time. */
-static ulong quotient(ulong a, ulong b) {
-    return (a | b) >> 32 ? a / b : (ulong)((uint)a / (uint)b);
-}
 
 #if INPUTS > 2
 #define EACH_VIEW(DO, d) DO(a, d) DO(b, d) DO(c, d) DO(out, d)

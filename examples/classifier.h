@@ -23,7 +23,7 @@ struct classifier {
     cls_graph_exec forward; /* launch it on the stream: from `tokens` to `scores` */
 };
 
-/* With a stream of its own. What is wrong with the file ends the program with a message. */
+/* With a stream of its own. A bad file ends the program with a message. */
 void classifier_open(struct classifier *classifier, const char *path);
 void classifier_close(struct classifier *classifier);
 

@@ -82,7 +82,7 @@ static void scores_behind(struct transformer *net, cls_buffer window, size_t use
     must(cls_copy_d2h(scores, wide, 0, count * sizeof *scores, net->stream));
 }
 
-/* Goes on from the first characters of the text; what is behind the last of a window does not reach it. */
+/* Goes on from the first characters of the text. Characters behind the last one of a window do not change its scores. */
 void text_write(const struct text *text, struct transformer *net, size_t count) {
     uint32_t tokens[CONTEXT] = {0};
     float scores[256];

@@ -157,7 +157,7 @@ void network_close(struct network *network) {
 
 /* --- the network: forward, backward, update --- */
 
-enum { NEITHER = 0, FIRST = 1, SECOND = 2 }; /* what is transposed */
+enum { NEITHER = 0, FIRST = 1, SECOND = 2 }; /* the transposed factor */
 
 static void multiply(const struct network *network, cls_matrix a, cls_matrix b, cls_matrix c,
                      int transposed) {
@@ -176,7 +176,7 @@ static void layer(const struct network *network, cls_matrix in, int w, int b, cl
     must(cls_gemm_async(in, parameter(network->weights, w), out, &config, network->stream));
 }
 
-/* The gradients of a layer's weights and biases, by what went in and the gradient of what came out. */
+/* The gradients of a layer's weights and biases, from its inputs and the gradient of its outputs. */
 static void layer_backward(const struct network *network, cls_matrix in, cls_matrix d, int w,
                            int b) {
     multiply(network, in, d, parameter(network->gradients, w), FIRST);

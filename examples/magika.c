@@ -18,7 +18,7 @@
 #include "common.h"
 
 enum {
-    BLOCK = 4096, /* what is read at each end of a file */
+    BLOCK = 4096, /* bytes read at each end of a file */
     LEAST = 8,    /* bytes that the model needs */
     SHOWN = 3     /* labels */
 };

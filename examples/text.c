@@ -33,7 +33,7 @@ static cls_graph_exec capture_step(struct transformer *net, cls_buffer batch) {
     return step;
 }
 
-/* The rate rises for a twentieth of the steps, and then falls to a tenth of what it was. */
+/* The rate rises for a twentieth of the steps, and then falls to a tenth. */
 static double rate_of(size_t step, size_t steps) {
     const double done = (double)step / (double)steps, rise = 0.05;
     return RATE * (done < rise ? (double)(step + 1) / (rise * (double)steps + 1)

@@ -153,18 +153,10 @@ void transformer_close(struct transformer *net) {
 
 /* --- what both passes do --- */
 
-enum { NEITHER = 0, FIRST = 1, SECOND = 2 }; /* what is transposed */
+enum { NEITHER = 0, FIRST = 1, SECOND = 2 }; /* the transposed factor */
 
 static cls_matrix matrix(cls_buffer buffer, size_t rows, size_t columns) {
     return cls_matrix_of(buffer, CLS_BF16, rows, columns);
-}
-
-static void multiply(const struct transformer *net, cls_matrix a, cls_matrix b, cls_matrix c,
-                     int transposed) {
-    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
-    config.transpose_a = transposed == FIRST;
-    config.transpose_b = transposed == SECOND;
-    must(cls_gemm_async(a, b, c, &config, net->stream));
 }
 
 /* A product for each window. */
@@ -176,6 +168,11 @@ static void multiply_windows(const struct transformer *net, size_t windows, cls_
     config.batches = windows;
     config.alpha = factor;
     must(cls_gemm_async(a, b, c, &config, net->stream));
+}
+
+static void multiply(const struct transformer *net, cls_matrix a, cls_matrix b, cls_matrix c,
+                     int transposed) {
+    multiply_windows(net, 1, a, b, c, transposed, 1);
 }
 
 static void add_to(const struct transformer *net, cls_buffer sum, cls_buffer more, size_t rows) {
@@ -259,7 +256,7 @@ void transformer_forward(struct transformer *net, cls_vector tokens, size_t wind
              matrix(net->scores, rows, net->characters), NEITHER);
 }
 
-/* --- backward: `d` is the gradient by what a step wrote, and becomes that by what it read --- */
+/* --- backward: `d` is the gradient by the output of a step, and becomes that by its input --- */
 
 /* The gradients of out = in weight, whose input is `in` of `inner` columns: by the weight, and by the input in `d_in`. */
 static void product_backward(const struct transformer *net, cls_buffer in, int weight, cls_matrix d,

@@ -43,8 +43,7 @@ struct transformer {
     struct layer layers[LAYERS];
     cls_buffer out, normal;    /* of the last layer, and behind its norm */
     cls_buffer scores, losses; /* of each character, of f32 */
-    cls_buffer
-        mask; /* what is added to the attention of a window: -infinity for what comes later */
+    cls_buffer mask; /* added to the attention of a window: -infinity for later characters */
     cls_buffer spare[SPARE], sums; /* gradients on the way; those of the embedding, in f32 */
 };
 

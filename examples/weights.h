@@ -7,7 +7,7 @@
  *     end
  *
  * and goes on with bytes, where a matrix begins at its OFFSET, a multiple of its elements' size, row by row. Elements have
- * the byte order of the machine that wrote them. What is wrong with a file ends the program with a message.
+ * the byte order of the machine that wrote them. A bad file ends the program with a message.
  */
 #ifndef CLSTREAM_EXAMPLES_WEIGHTS_H
 #define CLSTREAM_EXAMPLES_WEIGHTS_H

@@ -110,7 +110,7 @@ typedef struct cls_optimizer_config {
 CLS_API cls_status cls_optimizer_create(cls_context context, const cls_optimizer_config *config,
                                         const cls_array *parameters, size_t n, cls_optimizer *out);
 
-/** Destroys an optimizer and returns at once. Submitted steps, and graphs with steps, keep what they use. */
+/** Destroys an optimizer and returns at once. Submitted steps, and graphs with steps, keep their memory. */
 CLS_API cls_status cls_optimizer_destroy(cls_optimizer optimizer);
 
 /**

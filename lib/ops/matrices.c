@@ -23,23 +23,13 @@ struct matrix_work {
 
 /* --- checks --- */
 
-static cls_status matrices_check_types(const struct matrix_work *work) {
-    const struct op_view *views = work->op.views;
-    const unsigned out = work->n_operands - 1;
-    const cls_dtype types[] = {views[0].dtype, views[1].dtype};
-    cls_status status = map_check_inputs(work->row, types);
-    if (!status && work->row->result != RESULT_VIEW)
-        status = map_check_typed(work->row, "out", views[out].dtype,
-                                 op_result_dtype(work->row, types[0]));
-    for (unsigned i = 0; i <= out && !status; i++)
-        status = op_check_dtype(&work->op, views[i].dtype);
-    return status ? status : map_check_rounding(work->row, types[0], work->op.context);
-}
-
 static cls_status matrices_check(const struct matrix_work *work) {
-    const unsigned out = work->n_operands - 1;
-    cls_status status = matrices_check_types(work);
-    for (unsigned i = 0; i < out && !status; i++)
+    cls_status status = map_check_types(&work->op, work->row);
+    if (!status)
+        status = map_check_device(&work->op);
+    if (!status)
+        status = map_check_rounding(work->row, work->op.views[0].dtype, work->op.context);
+    for (unsigned i = 0; i + 1 < work->n_operands && !status; i++)
         status = matrix_check_overlap(work->name, &work->op, work->operands, i, i == 0);
     return status;
 }
@@ -81,7 +71,7 @@ static cls_status matrices_launch(struct matrix_work *work) {
     unsigned n = 0;
     join_rows(work);
     const struct op_view *views = work->op.views;
-    const struct matrix_op op = {.row = work->row,
+    const struct matrix_op op = {.row = map_row_in_effect(&work->op, work->row),
                                  .a = views[0].dtype,
                                  .out = views[work->n_operands - 1].dtype,
                                  .vector = work->vector,
@@ -190,8 +180,7 @@ cls_status cls_binary_columns_reversed_async(cls_binary_op op, cls_matrix in, cl
 
 static cls_status cast_matrix(const cls_matrix *in, const cls_matrix *out, cls_stream stream,
                               bool blocking) {
-    struct matrix_work work = {.row = in->dtype == out->dtype ? op_row_named(OP_UNARY, "copy")
-                                                              : op_row_of(OP_CAST, 0),
+    struct matrix_work work = {.row = op_row_of(OP_CAST, 0),
                                .name = "cast_matrix",
                                .rows = in->rows,
                                .columns = in->columns};
