@@ -10,7 +10,7 @@ need_device
 bounded='sin | add_scalar 1.5 | sqrt | log | exp | recip | cos | add 0.25 | tanh | scale 3 | erf | sub 0.5'
 activations='mul 4 | gelu | scale 2 | gelu_erf | sub 1 | silu | mul 3 | sub 2 | leaky_relu 0.5 | elu 0.5'
 shaped='sigmoid | powf 3 | mul 5 | sub 2 | normcdf | pow 0.5 | div 0.125 | ceil | div 3 | floor | div 3 | round'
-common='copy | clamp_min 3 | clamp_max 100 | neg | abs | sqr | max 20 | min 200 | add 7 | sub 3 | mul 3 | div 5'
+common='copy | clamp_min 3 | clamp_max 100 | neg | abs | sqr | max 20 | min 120 | add 7 | sub 3 | mul 3 | div 5'
 signs='scale 3 | add_scalar 1 | relu | sign'
 masks="gt 20 | where T 9 4 | ge 9 | cast i32 | where T 7 2 | lt 5 | cast i64 | where T 6 1 | le 1 | where T 8 3"
 masks="$masks | eq 8 | where T 5 2 | ne 5"
