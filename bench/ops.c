@@ -90,6 +90,14 @@ static uint64_t next_random(uint64_t *state) {
     return *state;
 }
 
+/* Of 16 bits: of magnitudes in [1/8, 8), with any mantissa. */
+static uint16_t make_half(uint64_t bits, cls_dtype dtype, bool positive) {
+    const unsigned mantissa = dtype == CLS_F16 ? 10 : 7, bias = dtype == CLS_F16 ? 15 : 127;
+    const uint64_t exponent = bias - 3 + (bits >> 32) % 6;
+    const uint64_t sign = positive ? 0 : bits & 0x8000;
+    return (uint16_t)(sign | exponent << mantissa | (bits & ((1u << mantissa) - 1)));
+}
+
 /* Floats in [-8, 8), or in [1/8, 8); integers over their range. */
 static void make_pattern(unsigned char *pattern, cls_dtype dtype, bool positive) {
     const size_t size = cls_dtype_size(dtype);
@@ -99,7 +107,10 @@ static void make_pattern(unsigned char *pattern, cls_dtype dtype, bool positive)
         const double unit = (double)(bits >> 11) * 0x1p-53;
         const double value = positive ? 0.125 + unit * 7.875 : unit * 16 - 8;
         const float narrow = (float)value;
-        if (dtype == CLS_F32)
+        const uint16_t half = make_half(bits, dtype, positive);
+        if (dtype == CLS_F16 || dtype == CLS_BF16)
+            memcpy(pattern + at, &half, size);
+        else if (dtype == CLS_F32)
             memcpy(pattern + at, &narrow, size);
         else if (dtype == CLS_F64)
             memcpy(pattern + at, &value, size);
@@ -348,16 +359,17 @@ static void casts(struct field *field) {
                 cast(field, dtypes[i], dtypes[k]);
 }
 
+static void where(struct field *field, cls_dtype condition, cls_dtype to) {
+    char name[64];
+    snprintf(name, sizeof name, "where %s, %s", cls_dtype_name(condition), cls_dtype_name(to));
+    row(field, name, (struct job){.family = FAMILY_WHERE, .from = condition, .to = to});
+}
+
 static void wheres(struct field *field) {
     static const cls_dtype conditions[] = {CLS_U8, CLS_I32, CLS_I64};
-    char name[64];
     for (int i = 0; i < 3; i++)
-        for (int k = 0; k < DTYPES; k++) {
-            snprintf(name, sizeof name, "where %s, %s", cls_dtype_name(conditions[i]),
-                     cls_dtype_name(dtypes[k]));
-            row(field, name,
-                (struct job){.family = FAMILY_WHERE, .from = conditions[i], .to = dtypes[k]});
-        }
+        for (int k = 0; k < DTYPES; k++)
+            where(field, conditions[i], dtypes[k]);
 }
 
 /* Whether an operation supports a type: tried on no elements. */
@@ -406,13 +418,19 @@ static void along_rows(struct field *field, enum family family, cls_dtype dtype)
     }
 }
 
-/* Of one and two bytes: casts from and to f32, and functions of one of them. */
-static void small_integers(struct field *field) {
-    static const cls_dtype small[] = {CLS_I8, CLS_I16, CLS_U16};
-    for (int i = 0; i < 3; i++) {
-        cast(field, CLS_F32, small[i]);
-        cast(field, small[i], CLS_F32);
+/* Casts from and to f32, choices, and functions of some. */
+static void small(struct field *field) {
+    static const cls_dtype types[] = {CLS_F16, CLS_BF16, CLS_I8, CLS_I16, CLS_U16};
+    for (int i = 0; i < 5; i++) {
+        cast(field, CLS_F32, types[i]);
+        cast(field, types[i], CLS_F32);
     }
+    cast(field, CLS_F16, CLS_BF16);
+    cast(field, CLS_BF16, CLS_F16);
+    where(field, CLS_U8, CLS_F16);
+    where(field, CLS_U8, CLS_I8);
+    unaries(field, CLS_F16);
+    unaries(field, CLS_BF16);
     unaries(field, CLS_I16);
 }
 
@@ -492,8 +510,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < DTYPES; i++)
         if (dtypes[i] != CLS_F64 || rig.info.has_fp64)
             unaries(&field, dtypes[i]);
-    bench_section("(c) integers of one and two bytes");
-    small_integers(&field);
+    bench_section("(c) types of one and two bytes");
+    small(&field);
     bench_section("(c) along rows");
     static const enum family families[] = {
         FAMILY_SOFTMAX,           FAMILY_NORM,      FAMILY_ADD_ROW,
