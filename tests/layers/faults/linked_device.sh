@@ -32,7 +32,7 @@ check uneven_links "$(layer_findings env CLS_FAULT_LINKS=uneven "$top_builddir/t
 check libcuda_faults "$(layer_findings "$top_builddir/tests/layers/faults/libcuda_faults")"
 for program in test_share test_share_processes test_share_pools test_device_group test_device_group_direct \
     test_copies_across; do
-    check "$program" "$(layer_findings "$top_builddir/tests/api/$program")"
+    check "$program" "$(layer_findings env TEST_EFFORT='' "$top_builddir/tests/api/$program")"
 done
 sweeps=fault_sweep
 [ "${TEST_EFFORT:-}" != long ] || sweeps='fault_sweep resource_sweep'
