@@ -5,7 +5,8 @@
  *
  * Integer code that takes every element of a vector the same way through: it is the same bits on every device, and a
  * CPU's vector unit does it as fast as memory goes. Nothing here makes or reads a float below the smallest normal one,
- * which devices may take for zero.
+ * which devices may take for zero. NVIDIA's GPUs, where arithmetic would be the limit, have instructions for halves: their
+ * numbers are the same bits too, and a NaN is one of the same sign.
  */
 #ifndef NARROW_ONCE
 #define NARROW_ONCE
@@ -48,6 +49,31 @@
 #endif
 #define STORED_AS(type) __attribute__((aligned(ALIGN(type))))
 
+#ifdef __NV_CL_C_VERSION
+typedef union { V(ushort) vector; ushort each[W]; } split_halves;
+typedef union { V(float) vector; float each[W]; } split_floats;
+
+static V(float) unpack_half(V(ushort) bits) {
+    split_halves from = {bits};
+    split_floats to;
+#pragma unroll
+    for (uint i = 0; i < W; i++)
+        asm("cvt.f32.f16 %0, %1;" : "=f"(to.each[i]) : "h"(from.each[i]));
+    return to.vector;
+}
+
+static V(ushort) pack_half(V(float) value) {
+    split_floats from = {value};
+    split_halves to;
+#pragma unroll
+    for (uint i = 0; i < W; i++) {
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.each[i]) : "f"(from.each[i]));
+        if (isnan(from.each[i]))
+            to.each[i] = 0x7e00 | (as_uint(from.each[i]) >> 16 & 0x8000);
+    }
+    return to.vector;
+}
+#else
 static V(float) unpack_half(V(ushort) bits) {
     const V(int) all = GLUE(convert_, V(int))(bits), size = all & 0x7fff, wide = size << 13;
     const V(int) normal = wide + (112 << 23);
@@ -68,6 +94,7 @@ static V(ushort) pack_half(V(float) value) {
     const V(int) any = size > 0x7f800000 ? (V(int))0x7e00 : finite;
     return GLUE(convert_, V(ushort))(any | (all >> 16 & 0x8000));
 }
+#endif
 
 static V(float) unpack_bfloat16(V(ushort) bits) {
     return GLUE(as_, V(float))(GLUE(convert_, V(uint))(bits) << 16);

@@ -16,7 +16,11 @@
 #define SUMS 1
 #endif
 #define PITCH(columns) (((columns) + 15) / 16 * 16) /* no vector passes the end */
-typedef T loose_sums __attribute__((aligned(sizeof(E))));
+#ifdef RUNS
+typedef T stored_sums __attribute__((aligned(sizeof(E))));
+#else
+typedef T stored_sums;
+#endif
 
 /* From the sums over the row of (x - m)^2 and of h (x - m). */
 static void take_products(struct row *row, merged sums) {
@@ -32,9 +36,9 @@ static T in_gradient(T normal, T h, const struct row *row) {
 }
 
 static void put_sums(global E *sums, ulong pitch, T of_gain, T of_shift) {
-    *(global loose_sums *)sums = of_gain;
+    *(global stored_sums *)sums = of_gain;
 #ifdef BY_MEAN
-    *(global loose_sums *)(sums + pitch) = of_shift;
+    *(global stored_sums *)(sums + pitch) = of_shift;
 #endif
 }
 
@@ -46,9 +50,9 @@ static void go_over(struct row *row, global const element *in, global const elem
     T x[VECTORS], g[VECTORS], first = 0, second = 0;
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
-        const ulong i = me * W + j * STEP;
-        x[j] = read(in + i, (long)row->columns - (long)i, 0);
-        g[j] = read(gradient + i, (long)row->columns - (long)i, 0);
+        const place i = me * W + j * STEP;
+        x[j] = read(in + i, LEFT(row->columns, i), 0);
+        g[j] = read(gradient + i, LEFT(row->columns, i), 0);
     }
 #ifdef BY_MEAN
 #pragma unroll
@@ -62,7 +66,7 @@ static void go_over(struct row *row, global const element *in, global const elem
     first = second = 0;
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++)
-        x[j] = within(x[j] - row->m, (long)row->columns - (long)(me * W + j * STEP));
+        x[j] = me * W + j * STEP < row->columns ? x[j] - row->m : (T)0;
 #endif
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
@@ -72,11 +76,11 @@ static void go_over(struct row *row, global const element *in, global const elem
     take_products(row, TEAM_SUM((merged)(sum_of(first), sum_of(second))));
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
-        const ulong i = me * W + j * STEP;
+        const place i = me * W + j * STEP;
         const T normal = x[j] * row->s;
         if (i >= row->columns)
             continue;
-        write(in_gradient(normal, g[j] * gain[j], row), out + i, (long)(row->columns - i));
+        write(in_gradient(normal, g[j] * gain[j], row), out + i, LEFT(row->columns, i));
         of_gain[j] += g[j] * normal;
         of_shift[j] += g[j];
     }
@@ -92,7 +96,7 @@ static merged sums_over(const struct row *row, global const element *in,
         const ulong end = min(i + PART, row->columns);
         T sum = 0, sum_h = 0;
         for (; i < end; i += STEP) {
-            const long left = (long)(row->columns - i);
+            const count left = LEFT(row->columns, i);
             const T away = read(in + i, left, base) - base;
             const T h = read(gradient + i, left, 0) * weights(row->gain, row->gain_step, i, left);
             sum += squares ? away * away : away;
@@ -116,15 +120,15 @@ static void go_over(struct row *row, global const element *in, global const elem
 #endif
     take_products(row, TEAM_SUM(sums_over(row, in, gradient, row->m, true ITS_TEAM)));
     for (ulong i = me * W; i < row->columns; i += STEP) {
-        const long left = (long)(row->columns - i);
+        const count left = LEFT(row->columns, i);
         const T normal = (read(in + i, left, 0) - row->m) * row->s;
         const T g = read(gradient + i, left, 0);
         T of_gain = g * normal, of_shift = g;
         write(in_gradient(normal, g * weights(row->gain, row->gain_step, i, left), row), out + i, left);
         if (!is_first) {
-            of_gain += *(global const loose_sums *)(sums + i);
+            of_gain += *(global const stored_sums *)(sums + i);
 #ifdef BY_MEAN
-            of_shift += *(global const loose_sums *)(sums + pitch + i);
+            of_shift += *(global const stored_sums *)(sums + pitch + i);
 #endif
         }
         put_sums(sums + i, pitch, of_gain, of_shift);
@@ -139,15 +143,16 @@ kernel void rows(global const element *in, ulong2 in_at, global const element *g
                  ulong2 gradient_at, global const element *gain, ulong2 gain_at,
                  global element *out, ulong2 out_at, global E *sums, E epsilon, ulong2 shape,
                  uint2 split) {
-    const ulong columns = shape.y;
+    const place columns = (place)shape.y;
 #ifdef RUNS
     const ulong part = get_global_id(0), first = part * split.y;
 #define teams 1
 #else
     local merged shared[2 * GROUP];
-    const uint team = split.x, teams = GROUP / team, me = get_local_id(0) % team;
-    const ulong part = get_group_id(0) * (ulong)teams + get_local_id(0) / team;
-    const ulong first = get_group_id(0) * (ulong)teams * split.y + get_local_id(0) / team;
+    const uint team = split.x, turn = 31 - clz(team), teams = GROUP >> turn;
+    const uint me = get_local_id(0) & (team - 1), its = get_local_id(0) >> turn;
+    const ulong part = get_group_id(0) * (ulong)teams + its;
+    const ulong first = get_group_id(0) * (ulong)teams * split.y + its;
 #endif
     struct row row;
     row.epsilon = epsilon;
@@ -158,8 +163,8 @@ kernel void rows(global const element *in, ulong2 in_at, global const element *g
     T gains[VECTORS], of_gain[VECTORS], of_shift[VECTORS];
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
-        const ulong i = me * W + j * STEP;
-        gains[j] = i < columns ? weights(row.gain, row.gain_step, i, (long)(columns - i)) : (T)0;
+        const place i = me * W + j * STEP;
+        gains[j] = i < columns ? weights(row.gain, row.gain_step, i, LEFT(columns, i)) : (T)0;
         of_gain[j] = of_shift[j] = 0;
     }
 #endif
@@ -179,7 +184,7 @@ kernel void rows(global const element *in, ulong2 in_at, global const element *g
 #if EACH > 0
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
-        const ulong i = me * W + j * STEP;
+        const place i = me * W + j * STEP;
         if (i < columns)
             put_sums(sums + i, PITCH(columns), of_gain[j], of_shift[j]);
     }

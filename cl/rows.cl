@@ -8,10 +8,12 @@
  *     -DTYPE=float      element type of the matrices: float, double, half or bfloat16 (cl/narrow.cl)
  *     -DSUM=float       type of what is calculated: float, or double with -DDOUBLES
  *     -DW=4             elements in a vector
- *     -DALIGNED         rows of all matrices start at multiples of 16 bytes
  *     -DRUNS            the shape of CPUs: a team is one item, which takes several rows, one after the other
  *     -DGROUP=256       otherwise the work-items of a group, which has teams of one size, a power of two
  *     -DEACH=16         and the elements of a row that an item keeps in registers; 0: reads it twice instead
+ *
+ * In the shape of GPUs a row is whole vectors, aligned as such. So are the numbers for columns, with a step of 1; where W is
+ * 1 with any.
  *
  * Places are (first element, distance between rows), shape is (rows, columns), and split is (items of a team, rows of an
  * item).
@@ -52,20 +54,29 @@ typedef SUM E;
 typedef V(SUM) T;
 typedef MEMORY(TYPE) element;
 typedef V(MEMORY(TYPE)) elements;
-#ifdef ALIGNED
-#define ALIGNMENT 16
-#else
+#ifdef RUNS
 /* Vectors aligned as their elements: PoCL's vload would go element by element. */
-#define ALIGNMENT sizeof(element)
+typedef elements stored __attribute__((aligned(sizeof(element))));
+#else
+typedef elements stored;
 #endif
-typedef elements stored __attribute__((aligned(ALIGNMENT)));
-typedef elements loose __attribute__((aligned(sizeof(element))));
 typedef union { T vector; E each[W]; } split_value;
 typedef union { elements vector; element each[W]; } split_elements;
+/* An element's number in its row, and how many there are from one on. Rows that registers keep are short. */
+#if !defined(RUNS) && EACH > 0
+typedef uint place;
+typedef int count;
+#else
+typedef ulong place;
+typedef long count;
+#endif
+#define LEFT(columns, i) ((count)(columns) - (count)(i))
 
 /* --- vectors of a row, of which `left` elements are left from p on, which may be none --- */
 
-static T part_of(global const element *p, long left, E padding) {
+#ifdef RUNS
+
+static T part_of(global const element *p, count left, E padding) {
     split_elements part = {(elements)0};
     for (uint i = 0; i < W; i++)
         if (i < left)
@@ -78,11 +89,11 @@ static T part_of(global const element *p, long left, E padding) {
 }
 
 /* What is past the row's end is `padding`. */
-static T read(global const element *p, long left, E padding) {
+static T read(global const element *p, count left, E padding) {
     return left >= W ? UNPACK(TYPE, *(global const stored *)p) : part_of(p, left, padding);
 }
 
-static void write(T value, global element *p, long left) {
+static void write(T value, global element *p, count left) {
     if (left >= W) {
         *(global stored *)p = PACK(TYPE, value);
         return;
@@ -92,16 +103,14 @@ static void write(T value, global element *p, long left) {
         if (i < left)
             p[i] = part.each[i];
 }
+#else
+static T read(global const element *p, count left, E padding) {
+    return left > 0 ? UNPACK(TYPE, *(global const stored *)p) : (T)padding;
+}
 
-#if defined(BY_MEAN) && EACH > 0
-/* What is past the row's end is 0. */
-static T within(T x, long left) {
-    split_value value = {x};
-    if (left < W)
-        for (uint i = 0; i < W; i++)
-            if (i >= left)
-                value.each[i] = 0;
-    return value.vector;
+static void write(T value, global element *p, count left) {
+    if (left > 0)
+        *(global stored *)p = PACK(TYPE, value);
 }
 #endif
 
@@ -135,13 +144,46 @@ typedef E merged;
 #endif
 
 #ifndef RUNS
+#ifdef __NV_CL_C_VERSION
+/* The value of the work-item whose number differs by `mask`, below 32. */
+static merged of_lane(merged value, uint mask) {
+    union {
+        merged value;
+        uint words[sizeof(merged) / sizeof(uint)];
+    } mine = {value}, other;
+#pragma unroll
+    for (uint i = 0; i < sizeof(merged) / sizeof(uint); i++)
+        asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;"
+                     : "=r"(other.words[i])
+                     : "r"(mine.words[i]), "r"(mask));
+    return other.value;
+}
+
+/* Of 32 items by NVIDIA's exchange of registers, then of the results for these. */
+#define MERGE(name, merge)                                                                       \
+    static merged name(merged mine, uint team, local merged *shared) {                           \
+        const uint parts = team / 32, here = get_local_id(0);                                    \
+        for (uint mask = min(team, 32u) / 2; mask; mask /= 2)                                    \
+            mine = merge(mine, of_lane(mine, mask));                                             \
+        if (parts < 2)                                                                           \
+            return mine;                                                                         \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                            \
+        if (here % 32 == 0)                                                                      \
+            shared[here / 32] = mine;                                                            \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                            \
+        mine = shared[(here & ~(team - 1)) / 32 + (here & (parts - 1))];                         \
+        for (uint mask = parts / 2; mask; mask /= 2)                                             \
+            mine = merge(mine, of_lane(mine, mask));                                             \
+        return mine;                                                                             \
+    }
+#else
 /*
  * By way of as many partial results as each is made of, so that two barriers are enough. The first half of `shared` is
  * read between the two, the second behind them: the next call may write to either half.
  */
 #define MERGE(name, merge)                                                                       \
     static merged name(merged mine, uint team, local merged *shared) {                           \
-        const uint me = get_local_id(0) % team;                                                  \
+        const uint me = get_local_id(0) & (team - 1);                                            \
         local merged *const all = shared + (get_local_id(0) - me), *const parts = all + GROUP;   \
         uint few = 1;                                                                            \
         while (few * few < team)                                                                 \
@@ -159,6 +201,7 @@ typedef E merged;
             total = merge(total, parts[i]);                                                      \
         return total;                                                                            \
     }
+#endif
 #define ADD(a, b) ((a) + (b))
 MERGE(team_sum, ADD)
 #if !defined(TWO_INPUTS) && !defined(NORM)
@@ -180,7 +223,7 @@ MERGE(team_greatest, greater)
 #define me 0
 #define team 1
 #endif
-#define STEP ((ulong)team * W)
+#define STEP ((place)team * W)
 
 /* --- what is written of a row --- */
 
@@ -188,7 +231,7 @@ MERGE(team_greatest, greater)
  * the mean, or 0, and s what the elements are multiplied by. */
 struct row {
     E m, s;
-    ulong columns;
+    place columns;
 #ifdef NORM
     E epsilon;
     ulong gain_step;
@@ -244,15 +287,17 @@ static T written(T y, T g, const struct row *row) {
 }
 #elif defined(NORM)
 /* W numbers for columns, of which `left` are left. */
-static T weights(global const element *from, ulong step, ulong column, long left) {
-    if (step == 1)
-        return left >= W ? UNPACK(TYPE, *(global const loose *)(from + column))
-                         : part_of(from + column, left, 0);
-    split_elements part = {(elements)0};
-    for (uint i = 0; i < W; i++)
-        if (i < left)
-            part.each[i] = from[(column + i) * step];
-    return UNPACK(TYPE, part.vector);
+static T weights(global const element *from, ulong step, place column, count left) {
+#ifdef RUNS
+    if (step != 1) {
+        split_elements part = {(elements)0};
+        for (uint i = 0; i < W; i++)
+            if (i < left)
+                part.each[i] = from[(column + i) * step];
+        return UNPACK(TYPE, part.vector);
+    }
+#endif
+    return read(from + (W == 1 ? column * step : column), left, 0);
 }
 
 static void take_squares(struct row *row, E sum) {
@@ -260,8 +305,8 @@ static void take_squares(struct row *row, E sum) {
 }
 
 #ifndef NORM_GRADIENT
-static T written(T x, const struct row *row, ulong column) {
-    const long left = (long)row->columns - (long)column;
+static T written(T x, const struct row *row, place column) {
+    const count left = LEFT(row->columns, column);
     const T gain = weights(row->gain, row->gain_step, column, left);
 #ifdef ROW_layer_norm
     return (x - row->m) * row->s * gain + weights(row->shift, row->shift_step, column, left);
@@ -271,12 +316,12 @@ static T written(T x, const struct row *row, ulong column) {
 }
 #endif
 #elif defined(ROW_log_softmax)
-static T written(T x, const struct row *row, ulong column) { return (x - row->m) - log(row->s); }
+static T written(T x, const struct row *row, place column) { return (x - row->m) - log(row->s); }
 #elif defined(ROW_softmax)
 /* Of exponentials, as of cross entropy's gradient. */
-static T written(T power, const struct row *row, ulong column) { return power * ((E)1 / row->s); }
+static T written(T power, const struct row *row, place column) { return power * ((E)1 / row->s); }
 #else
-static T written(T power, const struct row *row, ulong column) {
+static T written(T power, const struct row *row, place column) {
     split_value value = {power * ((E)1 / row->s)};
     if (row->label >= row->columns)
         return row->label == NO_LABEL ? (T)0 : (T)NAN;
@@ -291,6 +336,7 @@ static T written(T power, const struct row *row, ulong column) {
 /* --- one row --- */
 
 #define PART (64 * STEP) /* elements of which an item makes a sum by itself, before it is added to the row's */
+#define AHEAD (16 / W)   /* vectors that an item has under way, and takes as one */
 
 #ifdef NORM_GRADIENT
 #include "norm_gradient.cl"
@@ -302,9 +348,9 @@ static void go_over(struct row *row, global const element *y, global const eleme
     T ys[EACH / W], gs[EACH / W], sum = 0;
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const ulong i = me * W + j * STEP;
-        ys[j] = read(y + i, (long)row->columns - (long)i, 0);
-        gs[j] = read(g + i, (long)row->columns - (long)i, 0);
+        const place i = me * W + j * STEP;
+        ys[j] = read(y + i, LEFT(row->columns, i), 0);
+        gs[j] = read(g + i, LEFT(row->columns, i), 0);
     }
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++)
@@ -312,8 +358,8 @@ static void go_over(struct row *row, global const element *y, global const eleme
     row->s = TEAM_SUM(sum_of(sum));
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const ulong i = me * W + j * STEP;
-        write(written(ys[j], gs[j], row), out + i, (long)row->columns - (long)i);
+        const place i = me * W + j * STEP;
+        write(written(ys[j], gs[j], row), out + i, LEFT(row->columns, i));
     }
 }
 #else
@@ -324,15 +370,15 @@ static void go_over(struct row *row, global const element *y, global const eleme
         const ulong end = min(i + PART, row->columns);
         T sum = 0;
         for (; i < end; i += STEP)
-            sum += term_of(read(y + i, (long)(row->columns - i), 0),
-                           read(g + i, (long)(row->columns - i), 0));
+            sum += term_of(read(y + i, LEFT(row->columns, i), 0),
+                           read(g + i, LEFT(row->columns, i), 0));
         total += sum;
     }
     row->s = TEAM_SUM(sum_of(total));
     for (ulong i = me * W; i < row->columns; i += STEP) {
-        const T x = read(y + i, (long)(row->columns - i), 0);
-        const T gradient = read(g + i, (long)(row->columns - i), 0);
-        write(written(x, gradient, row), out + i, (long)(row->columns - i));
+        const T x = read(y + i, LEFT(row->columns, i), 0);
+        const T gradient = read(g + i, LEFT(row->columns, i), 0);
+        write(written(x, gradient, row), out + i, LEFT(row->columns, i));
     }
 }
 #endif
@@ -343,8 +389,8 @@ static void go_over(struct row *row, global const element *in, global element *o
     T x[EACH / W], sum = 0;
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const ulong i = me * W + j * STEP;
-        x[j] = read(in + i, (long)row->columns - (long)i, 0);
+        const place i = me * W + j * STEP;
+        x[j] = read(in + i, LEFT(row->columns, i), 0);
     }
     /* One of the loops is left for compilers to unroll, as in the sums of exponentials. */
 #ifdef ROW_layer_norm
@@ -354,8 +400,8 @@ static void go_over(struct row *row, global const element *in, global element *o
     sum = 0;
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const ulong i = me * W + j * STEP;
-        const T away = within(x[j] - row->m, (long)row->columns - (long)i);
+        const place i = me * W + j * STEP;
+        const T away = i < row->columns ? x[j] - row->m : (T)0;
         sum += away * away;
     }
 #else
@@ -366,9 +412,9 @@ static void go_over(struct row *row, global const element *in, global element *o
     take_squares(row, TEAM_SUM(sum_of(sum)));
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const ulong i = me * W + j * STEP;
+        const place i = me * W + j * STEP;
         if (i < row->columns)
-            write(written(x[j], row, i), out + i, (long)(row->columns - i));
+            write(written(x[j], row, i), out + i, LEFT(row->columns, i));
     }
 }
 
@@ -381,7 +427,7 @@ static E sum_over(const struct row *row, global const element *in, E base, bool 
         const ulong end = min(i + PART, row->columns);
         T sum = 0;
         for (; i < end; i += STEP) {
-            const T away = read(in + i, (long)(row->columns - i), base) - base;
+            const T away = read(in + i, LEFT(row->columns, i), base) - base;
             sum += squares ? away * away : away;
         }
         total += sum;
@@ -389,15 +435,63 @@ static E sum_over(const struct row *row, global const element *in, E base, bool 
     return sum_of(total);
 }
 
+#if defined(ROW_layer_norm) && !defined(RUNS)
+/* How many elements, their mean, and the sum of the squared distances from it. Merged as by Chan, Golub and LeVeque:
+ * "Updating formulae and a pairwise algorithm for computing sample variances", 1979. */
+struct moments {
+    E n, mean, squares;
+};
+
+static void take(struct moments *all, const T *x, const bool *is_there) {
+    T sum = 0, squares = 0;
+    E n = 0;
+    for (uint j = 0; j < AHEAD; j++) {
+        sum += x[j];
+        n += is_there[j] ? W : 0;
+    }
+    const E mean = sum_of(sum) / n;
+    for (uint j = 0; j < AHEAD; j++) {
+        const T away = is_there[j] ? x[j] - mean : (T)0;
+        squares += away * away;
+    }
+    const E away = mean - all->mean, part = n / (all->n + n);
+    all->squares += sum_of(squares) + away * away * all->n * part;
+    all->mean += away * part;
+    all->n += n;
+}
+
+static struct moments moments_of(const struct row *row, global const element *in OF_TEAM) {
+    struct moments all = {0, 0, 0};
+    for (place at = me * W; at < row->columns; at += AHEAD * STEP) {
+        T x[AHEAD];
+        bool is_there[AHEAD];
+        for (uint j = 0; j < AHEAD; j++) {
+            const place i = at + j * STEP;
+            is_there[j] = i < row->columns;
+            x[j] = read(in + i, LEFT(row->columns, i), 0);
+        }
+        take(&all, x, is_there);
+    }
+    return all;
+}
+#endif
+
 static void go_over(struct row *row, global const element *in, global element *out SHARED) {
+#if defined(ROW_layer_norm) && !defined(RUNS)
+    const struct moments its = moments_of(row, in ITS_TEAM);
+    row->m = TEAM_SUM(its.n * its.mean) / (E)row->columns;
+    const E away = its.mean - row->m;
+    take_squares(row, TEAM_SUM(its.squares + its.n * away * away));
+#else
     row->m = 0;
 #ifdef ROW_layer_norm
     row->m = TEAM_SUM(sum_over(row, in, 0, false ITS_TEAM)) / (E)row->columns;
 #endif
     take_squares(row, TEAM_SUM(sum_over(row, in, row->m, true ITS_TEAM)));
+#endif
     for (ulong i = me * W; i < row->columns; i += STEP)
-        write(written(read(in + i, (long)(row->columns - i), 0), row, i), out + i,
-              (long)(row->columns - i));
+        write(written(read(in + i, LEFT(row->columns, i), 0), row, i), out + i,
+              LEFT(row->columns, i));
 }
 
 #elif defined(RUNS)
@@ -410,7 +504,7 @@ static void find_sum(struct row *row, global const element *in, global element *
     const ulong columns = row->columns;
     T best = -INFINITY, total = 0;
     for (ulong i = 0; i < columns; i += W) {
-        const T x = read(in + i, (long)(columns - i), -INFINITY);
+        const T x = read(in + i, LEFT(columns, i), -INFINITY);
         best = x > best ? x : best;
     }
     row->m = greatest(best);
@@ -418,10 +512,10 @@ static void find_sum(struct row *row, global const element *in, global element *
         const ulong end = min(i + PART, columns);
         T sum = 0;
         for (; i < end; i += W) {
-            const T power = exp_of(read(in + i, (long)(columns - i), -INFINITY) - row->m);
+            const T power = exp_of(read(in + i, LEFT(columns, i), -INFINITY) - row->m);
             sum += power;
 #ifdef KEEPS_POWERS
-            write(power, out + i, (long)(columns - i));
+            write(power, out + i, LEFT(columns, i));
 #endif
         }
         total += sum;
@@ -435,13 +529,13 @@ static void go_over(struct row *row, global const element *in, global element *o
     const ulong columns = row->columns;
     for (ulong i = 0; i < columns; i += W) {
 #if defined(KEEPS_POWERS)
-        const T x = read(out + i, (long)(columns - i), 0);
+        const T x = read(out + i, LEFT(columns, i), 0);
 #elif defined(ROW_log_softmax)
-        const T x = read(in + i, (long)(columns - i), 0);
+        const T x = read(in + i, LEFT(columns, i), 0);
 #else
-        const T x = exp_of(read(in + i, (long)(columns - i), 0) - row->m);
+        const T x = exp_of(read(in + i, LEFT(columns, i), 0) - row->m);
 #endif
-        write(written(x, row, i), out + i, (long)(columns - i));
+        write(written(x, row, i), out + i, LEFT(columns, i));
     }
 #endif
 }
@@ -451,8 +545,8 @@ static void go_over(struct row *row, global const element *in, global element *o
     T x[EACH / W], best = -INFINITY, sum = 0;
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const ulong i = me * W + j * STEP;
-        x[j] = read(in + i, (long)row->columns - (long)i, -INFINITY);
+        const place i = me * W + j * STEP;
+        x[j] = read(in + i, LEFT(row->columns, i), -INFINITY);
     }
     /* Unrolled by any compiler. Told to, PoCL 3.1's gives wrong numbers of 16 bits in the second of two vectors. */
     for (uint j = 0; j < EACH / W; j++)
@@ -470,15 +564,13 @@ static void go_over(struct row *row, global const element *in, global element *o
 #ifdef WRITES
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const ulong i = me * W + j * STEP;
-        write(written(x[j], row, i), out + i, (long)row->columns - (long)i);
+        const place i = me * W + j * STEP;
+        write(written(x[j], row, i), out + i, LEFT(row->columns, i));
     }
 #endif
 }
 
 #else
-#define AHEAD (16 / W < 1 ? 1 : 16 / W) /* vectors that are compared before one sum is made of them */
-
 /* The greatest element so far and the sum for it, which is taken along when there is a greater one. */
 static void take(T *x, E *m, E *s) {
     T best = x[0], sum = 0;
@@ -498,7 +590,7 @@ static void go_over(struct row *row, global const element *in, global element *o
         T x[AHEAD];
         for (uint j = 0; j < AHEAD; j++) {
             const ulong i = at + j * STEP;
-            x[j] = read(in + i, (long)columns - (long)i, -INFINITY);
+            x[j] = read(in + i, LEFT(columns, i), -INFINITY);
         }
         take(x, &m, &s);
     }
@@ -507,11 +599,11 @@ static void go_over(struct row *row, global const element *in, global element *o
     row->s = row->m == -INFINITY ? (E)NAN : row->s;
 #ifdef WRITES
     for (ulong i = me * W; i < columns; i += STEP) {
-        T x = read(in + i, (long)(columns - i), 0);
+        T x = read(in + i, LEFT(columns, i), 0);
 #ifndef ROW_log_softmax
         x = exp_of(x - row->m);
 #endif
-        write(written(x, row, i), out + i, (long)(columns - i));
+        write(written(x, row, i), out + i, LEFT(columns, i));
     }
 #endif
 }
@@ -547,13 +639,13 @@ kernel void rows(global const element *in, ulong2 in_at,
     const ulong end = min(first + split.y, shape.x);
 #else
     local merged shared[2 * GROUP];
-    const uint team = split.x, me = get_local_id(0) % team;
-    const ulong first = get_group_id(0) * (ulong)(GROUP / team) + get_local_id(0) / team;
+    const uint team = split.x, me = get_local_id(0) & (team - 1), turn = 31 - clz(team);
+    const ulong first = (get_group_id(0) * (ulong)GROUP + get_local_id(0)) >> turn;
     const ulong end = first + 1; /* behind the last row too: all items of the group come to its barriers */
 #endif
     for (ulong i = first; i < end; i++) {
         struct row row;
-        row.columns = i < shape.x ? shape.y : 0;
+        row.columns = i < shape.x ? (place)shape.y : 0;
         const ulong at = i < shape.x ? i : 0;
         global const element *const from = in + in_at.x + at * in_at.y;
 #ifdef LABELS

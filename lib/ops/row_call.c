@@ -155,10 +155,14 @@ static bool by_item(const struct row_call *call) {
            !caps_trusts(call->op.caps, TRUST_LOCAL_ARGUMENTS);
 }
 
+/* Whether all of a row, and of numbers for columns, can be read in vectors of 16 bytes. */
 static bool rows_aligned(const struct row_call *call) {
     for (unsigned i = 0; i < call->n_operands; i++) {
-        const struct byte_span *span = &call->operands[i].span;
-        if (call->operands[i].role == ROW_MATRIX && (span->start % 16 || span->pitch % 16))
+        const struct row_operand *operand = &call->operands[i];
+        const struct byte_span *span = &operand->span;
+        if (operand->role == ROW_MATRIX && (span->start | span->pitch | span->width) % 16)
+            return false;
+        if (operand->role == ROW_WEIGHTS && (span->start % 16 || operand->step != 1))
             return false;
     }
     return true;
@@ -174,8 +178,9 @@ static cls_status find_spec(const struct row_call *call, const struct spec **spe
         cls_status status = spec_of_rows(call->kind, dtype, way, aligned, spec);
         if (status)
             return status;
-        if ((*spec)->local <= device_max_line(call->op.device) &&
-            call->columns <= (size_t)(*spec)->local * (*spec)->batch)
+        const bool fits =
+            !(*spec)->batch || call->columns <= (size_t)(*spec)->local * (*spec)->batch;
+        if (fits && (*spec)->local <= device_max_line(call->op.device))
             return CLS_SUCCESS;
     }
     return spec_of_rows(call->kind, dtype, ROWS_READ_TWICE, aligned, spec);

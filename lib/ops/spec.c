@@ -260,31 +260,41 @@ cls_status spec_of_product(enum product_kernel which, enum product_variant varia
                             found);
 }
 
-static const struct {
-    const char *name;
-    unsigned kept; /* numbers for each element of a row: the inputs, and sums over rows */
-} row_ops[ROW_OPS] = {[ROW_SOFTMAX] = {"softmax", 1},
-                      [ROW_LOG_SOFTMAX] = {"log_softmax", 1},
-                      [ROW_SOFTMAX_GRADIENT] = {"softmax_gradient", 2},
-                      [ROW_LOG_SOFTMAX_GRADIENT] = {"log_softmax_gradient", 2},
-                      [ROW_CROSS_ENTROPY] = {"cross_entropy", 1},
-                      [ROW_CROSS_ENTROPY_GRADIENT] = {"cross_entropy_gradient", 1},
-                      [ROW_LAYER_NORM] = {"layer_norm", 1},
-                      [ROW_RMS_NORM] = {"rms_norm", 1},
-                      [ROW_LAYER_NORM_GRADIENT] = {"layer_norm_gradient", 4},
-                      [ROW_RMS_NORM_GRADIENT] = {"rms_norm_gradient", 4}};
+static const char *const row_ops[ROW_OPS] = {[ROW_SOFTMAX] = "softmax",
+                                             [ROW_LOG_SOFTMAX] = "log_softmax",
+                                             [ROW_SOFTMAX_GRADIENT] = "softmax_gradient",
+                                             [ROW_LOG_SOFTMAX_GRADIENT] = "log_softmax_gradient",
+                                             [ROW_CROSS_ENTROPY] = "cross_entropy",
+                                             [ROW_CROSS_ENTROPY_GRADIENT] =
+                                                 "cross_entropy_gradient",
+                                             [ROW_LAYER_NORM] = "layer_norm",
+                                             [ROW_RMS_NORM] = "rms_norm",
+                                             [ROW_LAYER_NORM_GRADIENT] = "layer_norm_gradient",
+                                             [ROW_RMS_NORM_GRADIENT] = "rms_norm_gradient"};
 
 /* Of a row that is read element by element: each of them is unrolled code, which compilers get wrong when there is too
  * much of it (PoCL 3.1's from 32 on). */
 enum { MOST_SINGLE = 16 };
 
-/* Items of a group, and the numbers of 4 bytes that each keeps of a row: as many as leave a GPU room for 1,024 items and
- * more under way. */
+/* Items of a group, and the bytes that each keeps of a row. */
 static const struct {
-    unsigned local, numbers;
-} row_ways[ROW_WAYS] = {
-    [ROWS_BY_ITEM] = {1, 0},     [ROWS_KEPT] = {256, 16},       [ROWS_KEPT_256] = {256, 32},
-    [ROWS_KEPT_512] = {512, 32}, [ROWS_KEPT_1024] = {1024, 32}, [ROWS_READ_TWICE] = {256, 0}};
+    unsigned local, bytes;
+} row_ways[ROW_WAYS] = {[ROWS_BY_ITEM] = {1, 0},
+                        [ROWS_KEPT] = {256, 64},
+                        [ROWS_KEPT_256] = {256, 128},
+                        [ROWS_KEPT_512] = {512, 128},
+                        [ROWS_READ_TWICE_1024] = {1024, 0},
+                        [ROWS_READ_TWICE] = {256, 0}};
+
+/* Elements that an item keeps: not more numbers of 4 bytes, of all that it has for each, than registers are for. */
+static unsigned elements_kept(enum row_op op, const struct type_row *type, enum row_way way) {
+    enum { MOST = 32 };
+    const bool has_more = op == ROW_SOFTMAX_GRADIENT || op == ROW_LOG_SOFTMAX_GRADIENT ||
+                          op == ROW_LAYER_NORM_GRADIENT || op == ROW_RMS_NORM_GRADIENT;
+    const unsigned most = has_more ? MOST / 2 : MOST;
+    const unsigned all = row_ways[way].bytes / (unsigned)type->size;
+    return all < most ? all : most;
+}
 
 static struct spec *rows_spec_new(enum row_op op, const struct type_row *type, enum row_way way,
                                   bool aligned) {
@@ -294,18 +304,15 @@ static struct spec *rows_spec_new(enum row_op op, const struct type_row *type, e
     if (!spec)
         return NULL;
     spec->vector = way == ROWS_BY_ITEM ? RUN_VECTOR : aligned ? (unsigned)(16 / type->size) : 1;
-    spec->batch = row_ways[way].numbers / row_ops[op].kept / (doubles ? 2 : 1);
-    if (spec->batch && spec->batch < spec->vector)
-        spec->batch = spec->vector;
+    spec->batch = elements_kept(op, type, way);
     if (spec->vector == 1 && spec->batch > MOST_SINGLE)
         spec->batch = MOST_SINGLE;
     spec->local = row_ways[way].local;
     if (way != ROWS_BY_ITEM)
-        snprintf(shape, sizeof shape, "GROUP=%u -DEACH=%u%s", spec->local, spec->batch,
-                 aligned ? " -DALIGNED" : "");
-    snprintf(spec->label, sizeof spec->label, "%s_%s", row_ops[op].name, type->name);
+        snprintf(shape, sizeof shape, "GROUP=%u -DEACH=%u", spec->local, spec->batch);
+    snprintf(spec->label, sizeof spec->label, "%s_%s", row_ops[op], type->name);
     snprintf(spec->options, sizeof spec->options, "-w -DROW_%s -DTYPE=%s -DSUM=%s -DW=%u -D%s",
-             row_ops[op].name, type->opencl, doubles ? "double" : "float", spec->vector, shape);
+             row_ops[op], type->opencl, doubles ? "double" : "float", spec->vector, shape);
     return spec;
 }
 

@@ -104,20 +104,20 @@ enum row_op {
     ROW_OPS
 };
 
-/* Who goes over a row: an item of a CPU; items of a group of 256, 512 or 1,024, which keep it in registers; those of a
- * group of 256, which read it twice. */
+/* Who goes over a row: an item of a CPU; items of a group of 256 or 512, which keep it in registers; those of a group of
+ * 1,024 or 256, which read it twice. */
 enum row_way {
     ROWS_BY_ITEM,
     ROWS_KEPT, /* half as much of it, by teams of 1 to 256 items */
     ROWS_KEPT_256,
     ROWS_KEPT_512,
-    ROWS_KEPT_1024,
+    ROWS_READ_TWICE_1024,
     ROWS_READ_TWICE,
     ROW_WAYS
 };
 
-/* For matrices of f32, f64, f16 or bf16, whose rows are all `aligned` to 16 bytes or not. `batch` is the elements that an
- * item keeps; 0: it keeps none. */
+/* For matrices of f32, f64, f16 or bf16, whose rows are all `aligned`, vectors of 16 bytes, or not. `batch` is the elements
+ * that an item keeps; 0: it keeps none. */
 cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool aligned,
                         const struct spec **spec);
 

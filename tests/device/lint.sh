@@ -64,9 +64,9 @@ programs() {
     # By items of a CPU, kept in registers, and read twice.
     function all_rows(name) {
         rows(name, "float", "float", 16, "RUNS"); rows(name, "half", "float", 16, "RUNS")
-        rows(name, "double", "double", 2, "GROUP=256 -DEACH=8 -DALIGNED")
+        rows(name, "double", "double", 2, "GROUP=256 -DEACH=8")
         rows(name, "bfloat16", "float", 1, "GROUP=1024 -DEACH=16")
-        rows(name, "float", "float", 4, "GROUP=256 -DEACH=0 -DALIGNED")
+        rows(name, "float", "float", 4, "GROUP=1024 -DEACH=0")
     }
     # Of a CPU, and of a GPU with rows that are aligned or not.
     function indices(op, number, type, bits) {
