@@ -11,7 +11,7 @@ trap 'rm -f "$out"' EXIT
 
 # What is wrong with the run of a program.
 findings() {
-    OPENCL_LAYERS=$layer CLS_SCHEDULE=$1 CLSTREAM_QUEUE_ORDER=out CMOCKA_MESSAGE_OUTPUT=TAP \
+    OPENCL_LAYERS=$layer CLS_SCHEDULE=$1 CLSTREAM_QUEUE_ORDER=out CMOCKA_MESSAGE_OUTPUT=TAP TEST_EFFORT='' \
         "$top_builddir/tests/api/$2" >"$out" 2>&1 || echo "it ends with $?"
     grep -q '^# clstream schedule layer' "$out" || echo "no layer: $(cat "$out")"
     grep -A3 '^not ok' "$out"
