@@ -23,11 +23,19 @@
 #define TO_INTEGER_F32 12582912.0f
 #define TO_INTEGER_F64 0x1.8p52
 /* Which of these functions the program's operations call, and of the compiler's own with them. */
-#if defined(USES_normcdf) || defined(USES_gelu_erf)
+#if defined(USES_normcdf) || defined(USES_gelu_erf) || defined(USES_gelu_erf_gradient)
 #define NEEDS_ERFC
 #endif
+#if defined(USES_gelu_gradient) || defined(USES_silu_gradient)
+#define NEEDS_GATED
+#endif
+#if defined(NEEDS_GATED) || defined(USES_gelu_erf_gradient) || defined(USES_sigmoid_gradient) || \
+    defined(USES_tanh_gradient)
+#define NEEDS_DECAY
+#endif
 #if defined(USES_exp) || defined(USES_sigmoid) || defined(USES_silu) || defined(USES_gelu) || \
-    defined(USES_tanh) || defined(USES_erf) || defined(USES_elu) || defined(NEEDS_ERFC)
+    defined(USES_tanh) || defined(USES_erf) || defined(USES_elu) || defined(NEEDS_ERFC) || \
+    defined(NEEDS_DECAY)
 #define NEEDS_EXP
 #endif
 #if defined(USES_pow) || defined(USES_powf)
@@ -35,7 +43,13 @@
 #endif
 #endif
 
-#if IS_FLOAT(A) && !IS_DOUBLE(A) && (defined(UNARY) || defined(UNARY_PARAM))
+/* Of the binary operations only gradients call functions. */
+#undef CALLS_FUNCTIONS
+#if defined(UNARY) || defined(UNARY_PARAM) || (defined(BINARY) && defined(NEEDS_DECAY))
+#define CALLS_FUNCTIONS
+#endif
+
+#if IS_FLOAT(A) && !IS_DOUBLE(A) && defined(CALLS_FUNCTIONS)
 #define AS_FLOAT GLUE(as_, V(float))
 #define AS_INT GLUE(as_, V(int))
 
@@ -197,7 +211,7 @@ static T FN(cos_of)(T x) {
 #endif
 #undef AS_FLOAT
 #undef AS_INT
-#elif IS_FLOAT(A) && (defined(UNARY) || defined(UNARY_PARAM))
+#elif IS_FLOAT(A) && defined(CALLS_FUNCTIONS)
 #if defined(NEEDS_EXP)
 static T FN(exp_of)(T x) { return exp(x); }
 #endif

@@ -381,6 +381,53 @@ static T FN(op_div)(T a, T b) { return RESULT(a / b); }
 #if defined(USES_pow)
 static T FN(op_pow)(T a, T b) { return RESULT(FN(power)(a, b)); }
 #endif
+/* Gradients of activations: x is the activation's input, d the gradient by its output. */
+static T FN(op_relu_gradient)(T x, T d) { return x <= (T)0 ? (T)0 : d; }
+#if defined(NEEDS_DECAY)
+/* e^t for t not above 0. It is 0 below an end where e^t is still a normal number, so that devices which flush smaller
+ * ones agree with the others. */
+static T FN(decay)(T t) { return t < (T)(IS_DOUBLE(A) ? -708 : -86) ? (T)0 : FN(exp_of)(t); }
+/* From 1000 on all derivatives are constant, and an infinity would meet a factor of 0. */
+static T FN(bounded)(T x) { return x > (T)1000 ? (T)1000 : x < (T)-1000 ? (T)-1000 : x; }
+#endif
+#if defined(NEEDS_GATED)
+/* d (s + s (1 - s) w) with s = sigmoid(t): q / h or 1 / h by the sign of t, of which neither overflows. */
+static T FN(gated)(T t, T w, T d) {
+    const T q = FN(decay)(-fabs(t)), h = (T)1 + q;
+    return d * (((t < (T)0 ? h * q : h) + w * q) / (h * h));
+}
+#endif
+#if defined(USES_silu_gradient)
+static T FN(op_silu_gradient)(T x, T d) { return RESULT(FN(gated)(FN(bounded)(x), FN(bounded)(x), d)); }
+#endif
+#if defined(USES_gelu_gradient)
+static T FN(op_gelu_gradient)(T x, T d) {
+    const T y = FN(bounded)(x), linear = (T)K(1.59576912160573071176) * y;
+    const T cubic = (T)K(0.044715) * y * y;
+    return RESULT(FN(gated)(linear * ((T)1 + cubic), linear * ((T)1 + (T)3 * cubic), d));
+}
+#endif
+#if defined(USES_gelu_erf_gradient)
+static T FN(op_gelu_erf_gradient)(T x, T d) {
+    const T y = FN(bounded)(x), q = FN(decay)((T)K(-0.5) * y * y);
+    const T share = (T)K(0.5) * FN(erfc_of)(y * (T)K(-0.70710678118654752440));
+    const T slope = share + (T)K(0.39894228040143267794) * y * q;
+    return RESULT(d * (y < (T)(IS_DOUBLE(A) ? K(-37.5) : K(-12.9)) ? (T)0 : slope));
+}
+#endif
+#if defined(USES_sigmoid_gradient)
+static T FN(op_sigmoid_gradient)(T x, T d) {
+    const T q = FN(decay)(-fabs(x)), h = (T)1 + q;
+    return RESULT(d * (q / (h * h)));
+}
+#endif
+#if defined(USES_tanh_gradient)
+/* 1 - tanh^2 without the difference, which cancels. */
+static T FN(op_tanh_gradient)(T x, T d) {
+    const T q = FN(decay)((T)-2 * fabs(x)), h = (T)1 + q;
+    return RESULT(d * ((T)4 * q / (h * h)));
+}
+#endif
 #else
 static T FN(op_min)(T a, T b) { return a < b ? a : b; }
 static T FN(op_max)(T a, T b) { return a > b ? a : b; }

@@ -204,7 +204,7 @@ static void try_binary(struct family *family) {
         const cls_array out = cls_array_of(at->out, mask ? CLS_U8 : CLS_F32, N);
         reference_binary(op, CLS_F32, at->x, at->y, wanted, N);
         for (int i = 0; i < N; i++)
-            ulp[i] = reference_binary_bound(op, CLS_F32);
+            ulp[i] = reference_binary_bound(op, CLS_F32, (double)at->x[i]);
         judge(family, name, cls_binary(op, view(at->a), view(at->b), out, NULL), wanted, mask, ulp);
     }
 }

@@ -61,9 +61,15 @@ static const struct operation operations[] = {
     COMPARISON("le", CLS_BINARY_LE),
     COMPARISON("gt", CLS_BINARY_GT),
     COMPARISON("ge", CLS_BINARY_GE),
+    BINARY("relu_gradient", TAKES_FLOATS, CLS_BINARY_RELU_GRADIENT),
+    BINARY("gelu_gradient", TAKES_FLOATS, CLS_BINARY_GELU_GRADIENT),
+    BINARY("gelu_erf_gradient", TAKES_FLOATS, CLS_BINARY_GELU_ERF_GRADIENT),
+    BINARY("silu_gradient", TAKES_FLOATS, CLS_BINARY_SILU_GRADIENT),
+    BINARY("sigmoid_gradient", TAKES_FLOATS, CLS_BINARY_SIGMOID_GRADIENT),
+    BINARY("tanh_gradient", TAKES_FLOATS, CLS_BINARY_TANH_GRADIENT),
 };
 
-enum { N_OPERATIONS = sizeof operations / sizeof operations[0], MAX_NAME = 16 };
+enum { N_OPERATIONS = sizeof operations / sizeof operations[0], MAX_NAME = 20 };
 
 const struct operation *operation_at(size_t i) { return i < N_OPERATIONS ? &operations[i] : NULL; }
 

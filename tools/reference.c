@@ -34,6 +34,21 @@
     case CLS_UNARY_GELU_ERF: \
     case CLS_UNARY_SILU:     \
     case CLS_UNARY_SIGMOID
+#define ARITHMETIC_BINARY \
+    case CLS_BINARY_ADD:  \
+    case CLS_BINARY_SUB:  \
+    case CLS_BINARY_MUL:  \
+    case CLS_BINARY_DIV:  \
+    case CLS_BINARY_MIN:  \
+    case CLS_BINARY_MAX:  \
+    case CLS_BINARY_POW
+#define GRADIENT                       \
+    case CLS_BINARY_RELU_GRADIENT:     \
+    case CLS_BINARY_GELU_GRADIENT:     \
+    case CLS_BINARY_GELU_ERF_GRADIENT: \
+    case CLS_BINARY_SILU_GRADIENT:     \
+    case CLS_BINARY_SIGMOID_GRADIENT:  \
+    case CLS_BINARY_TANH_GRADIENT
 #define COMPARISON      \
     case CLS_BINARY_EQ: \
     case CLS_BINARY_NE: \
@@ -339,6 +354,16 @@ bool reference_unary_param(cls_unary_param_op op, cls_dtype type, const void *in
 
 /* ---- binary */
 
+double reference_slope(cls_binary_op op, cls_dtype type, double x) {
+    return type == CLS_F64 ? (double)slope_long(op, true, x) : slope_double(op, false, x);
+}
+
+static double gradient(cls_binary_op op, cls_dtype type, double x, double d) {
+    if (op == CLS_BINARY_RELU_GRADIENT)
+        return x <= 0 ? 0 : d;
+    return type == CLS_F64 ? (double)(d * slope_long(op, true, x)) : d * slope_double(op, false, x);
+}
+
 static double float_binary(cls_binary_op op, cls_dtype type, double a, double b) {
     switch (op) {
     case CLS_BINARY_ADD:
@@ -355,6 +380,8 @@ static double float_binary(cls_binary_op op, cls_dtype type, double a, double b)
         return a > b || isnan(a) ? a : b;
     case CLS_BINARY_POW:
         return power(type, a, b);
+    GRADIENT:
+        return gradient(op, type, a, b);
     COMPARISON:
         break;
     }
@@ -376,6 +403,7 @@ static uint64_t int_binary(cls_binary_op op, int64_t a, int64_t b) {
     case CLS_BINARY_MAX:
         return (uint64_t)(a > b ? a : b);
     case CLS_BINARY_POW:
+    GRADIENT:
     COMPARISON:
         break;
     }
@@ -397,13 +425,8 @@ static uint8_t truth(cls_binary_op op, bool less, bool equal, bool greater) {
         return greater;
     case CLS_BINARY_GE:
         return greater || equal;
-    case CLS_BINARY_ADD:
-    case CLS_BINARY_SUB:
-    case CLS_BINARY_MUL:
-    case CLS_BINARY_DIV:
-    case CLS_BINARY_MIN:
-    case CLS_BINARY_MAX:
-    case CLS_BINARY_POW:
+    ARITHMETIC_BINARY:
+    GRADIENT:
         break;
     }
     abort();
@@ -421,7 +444,7 @@ static uint8_t compare_at(cls_binary_op op, cls_dtype type, const void *a, const
 
 bool reference_binary(cls_binary_op op, cls_dtype type, const void *a, const void *b, void *out,
                       size_t count) {
-    if (op == CLS_BINARY_POW && !reference_is_float(type))
+    if (!reference_takes(op, type))
         return false;
     if (reference_compares(op))
         for (size_t i = 0; i < count; i++)

@@ -41,6 +41,18 @@ static inline bool reference_compares(cls_binary_op op) {
     return op >= CLS_BINARY_EQ && op <= CLS_BINARY_GE;
 }
 
+static inline bool reference_is_gradient(cls_binary_op op) {
+    return op >= CLS_BINARY_RELU_GRADIENT && op <= CLS_BINARY_TANH_GRADIENT;
+}
+
+/* Whether a binary operation has the type. */
+static inline bool reference_takes(cls_binary_op op, cls_dtype type) {
+    return reference_is_float(type) || !(op == CLS_BINARY_POW || reference_is_gradient(op));
+}
+
+/* The derivative by which a gradient multiplies, but for relu's. */
+double reference_slope(cls_binary_op op, cls_dtype type, double x);
+
 /* `out` is u8 for comparisons. */
 bool reference_binary(cls_binary_op op, cls_dtype type, const void *a, const void *b, void *out,
                       size_t count);
@@ -53,9 +65,9 @@ bool reference_dot(cls_dtype type, const void *a, const void *b, size_t count, v
                    double *slack);
 
 /* How far a device may be off, in ULP, as unary.h and binary.h state it; 0: not at all. For
- * operations of one array without a parameter it depends on the input `x`. */
+ * operations without a parameter it depends on the first input `x`. */
 double reference_unary_bound(cls_unary_op op, cls_dtype type, double x);
 double reference_unary_param_bound(cls_unary_param_op op, cls_dtype type);
-double reference_binary_bound(cls_binary_op op, cls_dtype type);
+double reference_binary_bound(cls_binary_op op, cls_dtype type, double x);
 
 #endif

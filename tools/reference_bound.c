@@ -79,9 +79,29 @@ double reference_unary_param_bound(cls_unary_param_op op, cls_dtype type) {
     return op == CLS_UNARY_ELU ? 5 : op == CLS_UNARY_POWF ? 16 : 0;
 }
 
-double reference_binary_bound(cls_binary_op op, cls_dtype type) {
+/* The sum of the sizes of a derivative's two terms over their sum, `slope`: the first is positive, the second has the
+ * sign of x. */
+static double cancelled(double slope, double first, double x) {
+    return x < 0 && slope != 0 ? (2 * first - slope) / fabs(slope) : 1;
+}
+
+static double gradient_bound(cls_binary_op op, cls_dtype type, double x) {
+    const double slope = reference_slope(op, type, x), tail = fmin(fabs(x), tail_end(type));
+    const double twice_u = 1.5957691216057308 * (x + 0.044715 * x * x * x);
+    if (op == CLS_BINARY_GELU_GRADIENT)
+        return (24 + 8 * gelu_u(type, x)) * cancelled(slope, 1 / (1 + exp(-twice_u)), x);
+    if (op == CLS_BINARY_GELU_ERF_GRADIENT)
+        return (24 + 2 * tail * tail) * cancelled(slope, erfc(x * -0.7071067811865476) / 2, x);
+    if (op == CLS_BINARY_SILU_GRADIENT)
+        return 24 * cancelled(slope, 1 / (1 + exp(-x)), x);
+    return op == CLS_BINARY_RELU_GRADIENT ? 0 : 16;
+}
+
+double reference_binary_bound(cls_binary_op op, cls_dtype type, double x) {
     if (is_narrow(type))
-        return narrow_bound(reference_binary_bound(op, CLS_F32));
+        return narrow_bound(reference_binary_bound(op, CLS_F32, x));
+    if (reference_is_gradient(op))
+        return gradient_bound(op, type, x);
     if (op == CLS_BINARY_POW)
         return 16;
     return op == CLS_BINARY_DIV && type == CLS_F32 ? 3 : 0;

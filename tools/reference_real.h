@@ -19,6 +19,48 @@ static REAL OF(gelu)(REAL x) {
     return OF(limited)(x, OF(sigmoid)(twice_u));
 }
 
+/* s (1 + w (1 - s)), s being the sigmoid of t; 0 below `end`. */
+static REAL OF(gated)(REAL t, REAL w, REAL end) {
+    if (t < end)
+        return 0;
+    return t > -end ? 1 : OF(sigmoid)(t) * (1 + w * OF(sigmoid)(-t));
+}
+
+static REAL OF(gelu_slope)(REAL x, REAL end) {
+    const REAL factor = (REAL)1.5957691216057307117597842397375L, cubic = (REAL)0.044715L * x * x;
+    return OF(gated)(factor * x * (1 + cubic), factor * x * (1 + 3 * cubic), end);
+}
+
+static REAL OF(gelu_erf_slope)(REAL x, REAL end) {
+    if (x < end)
+        return 0;
+    return x > -end ? 1
+                    : OF(normcdf)(x) +
+                          x * OF_MATH(exp)(-x * x / 2) * (REAL)0.39894228040143267793994605993438L;
+}
+
+/* The derivative of an activation, with the ends that binary.h says. */
+static REAL OF(slope)(cls_binary_op op, bool is_f64, REAL x) {
+    const REAL end = is_f64 ? -708 : -86;
+    switch (op) {
+    case CLS_BINARY_GELU_GRADIENT:
+        return OF(gelu_slope)(x, end);
+    case CLS_BINARY_GELU_ERF_GRADIENT:
+        return OF(gelu_erf_slope)(x, is_f64 ? (REAL)-37.5L : (REAL)-12.9F);
+    case CLS_BINARY_SILU_GRADIENT:
+        return OF(gated)(x, x, end);
+    case CLS_BINARY_SIGMOID_GRADIENT:
+        return -fabs((double)x) < end ? 0 : OF(sigmoid)(x) * OF(sigmoid)(-x);
+    case CLS_BINARY_TANH_GRADIENT:
+        return -2 * fabs((double)x) < end ? 0 : 1 / (OF_MATH(cosh)(x) * OF_MATH(cosh)(x));
+    case CLS_BINARY_RELU_GRADIENT:
+    ARITHMETIC_BINARY:
+    COMPARISON:
+        break;
+    }
+    return NAN;
+}
+
 static REAL OF(unary)(cls_unary_op op, REAL x) {
     switch (op) {
     case CLS_UNARY_RECIP:

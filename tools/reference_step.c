@@ -43,7 +43,9 @@ static bool binary(const struct plan *plan, const struct plan_step *step, const 
     const cls_binary_op op = (cls_binary_op)step->stage->operation->code;
     void *second = repeat(&plan->constants[step->constants[0]], count);
     const bool good = second && reference_binary(op, step->from, in, second, out, count);
-    same_bounds(reference_binary_bound(op, step->from), bounds, count);
+    for (size_t i = 0; i < count && reference_is_float(step->from); i++)
+        bounds[i] =
+            (float)reference_binary_bound(op, step->from, reference_float(step->from, in, i));
     free(second);
     return good;
 }

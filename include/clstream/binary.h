@@ -7,6 +7,15 @@
  * Both inputs have the same type. The output has it too, except that comparisons give u8. Integer
  * arithmetic is modulo 2 to the power of the width. f16 and bf16 are calculated in f32 and rounded once
  * more, as in unary.h: at most 1 ULP where f32 has a bound, else the same bits on every device.
+ *
+ * The gradients are backward passes of activations. a is the input x of an activation f, b the gradient dy of a loss by
+ * f(x), and the result is dy f'(x), the gradient by x. They take floating-point types.
+ * - Each constant states f'(x). "ULP of the terms" are those of |dy| times the sum of the sizes of the two terms of f', which
+ *   cancel where f' is 0.
+ * - f'(x) counts as 0 for t below -86 (f64: -708), where t is x for silu, 2u for gelu, -|x| for sigmoid and -2|x| for
+ *   tanh, and for x below -12.9 (f64: -37.5) for gelu_erf.
+ * - For +infinity gelu, gelu_erf and silu give dy, sigmoid and tanh 0 dy. For -infinity all of these give 0 dy.
+ * - NaN in x or dy gives NaN, and so does an infinite dy where f'(x) is 0. CLS_BINARY_RELU_GRADIENT differs.
  */
 #ifndef CLSTREAM_BINARY_H
 #define CLSTREAM_BINARY_H
@@ -46,7 +55,28 @@ typedef enum cls_binary_op {
     CLS_BINARY_LT = 10, /**< a < b */
     CLS_BINARY_LE = 11, /**< a <= b */
     CLS_BINARY_GT = 12, /**< a > b */
-    CLS_BINARY_GE = 13  /**< a >= b */
+    CLS_BINARY_GE = 13, /**< a >= b */
+    /**
+     * Of CLS_UNARY_RELU: dy if x > 0, else +0 whatever dy is, as PyTorch's threshold_backward; NaN in x gives dy. relu(x)
+     * may stand for x. Exact.
+     */
+    CLS_BINARY_RELU_GRADIENT = 14,
+    /**
+     * Of CLS_UNARY_GELU: s + s (1 - s) w with s = sigmoid(2u) and w = 2 x du/dx. PyTorch's gelu_backward with
+     * approximate="tanh". 24 + 8 |u| ULP of the terms.
+     */
+    CLS_BINARY_GELU_GRADIENT = 15,
+    /**
+     * Of CLS_UNARY_GELU_ERF: normcdf(x) + x e^(-x^2 / 2) / sqrt(2 pi). PyTorch's gelu_backward. 24 + 2 x^2 ULP of the
+     * terms.
+     */
+    CLS_BINARY_GELU_ERF_GRADIENT = 16,
+    /** Of CLS_UNARY_SILU: s + s (1 - s) x with s = sigmoid(x). PyTorch's silu_backward. 24 ULP of the terms. */
+    CLS_BINARY_SILU_GRADIENT = 17,
+    /** Of CLS_UNARY_SIGMOID: s (1 - s) with s = sigmoid(x). The input is x, not s. 16 ULP. */
+    CLS_BINARY_SIGMOID_GRADIENT = 18,
+    /** Of CLS_UNARY_TANH: 1 - tanh(x)^2. The input is x, not tanh(x). 16 ULP. */
+    CLS_BINARY_TANH_GRADIENT = 19
 } cls_binary_op;
 
 /** out[i] = op(a[i], b[i]). The result of a comparison can be the condition of cls_where. */

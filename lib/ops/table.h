@@ -21,7 +21,7 @@ enum op_family {
 /* How the result's type follows from the input's. */
 enum op_result { RESULT_VIEW, RESULT_SAME, RESULT_MASK, RESULT_TOTAL, RESULT_MEAN, RESULT_INDEX };
 
-enum { OP_ROWS = 53 };
+enum { OP_ROWS = 59 };
 
 struct op_row {
     enum op_family family;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The Python package, with NumPy as the reference."""
 import gc
+import math
 import os
 import subprocess
 import sys
@@ -164,6 +165,30 @@ class Operations(unittest.TestCase):
         self.assertRaises(TypeError, cs.exp, cs.zeros(3, np.int32))
         with self.assertRaises(cs.Error) as caught:
             cs.unary("exp", cs.zeros(3, np.int32))
+        self.assertEqual(caught.exception.status, cs.Status.ERROR_TYPE_MISMATCH)
+
+    def test_gradients_of_activations(self):
+        def gated(t, w):
+            s = 1 / (1 + np.exp(-t))
+            return s * (1 + w * (1 - s))
+        k = np.sqrt(8 / np.pi)
+        density = lambda x: np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+        normcdf = np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)) / 2)
+        slopes = {"relu": lambda x: np.where(x > 0, 1, 0), "silu": lambda x: gated(x, x),
+                  "gelu": lambda x: gated(k * (x + 0.044715 * x**3), k * (x + 3 * 0.044715 * x**3)),
+                  "gelu_erf": lambda x: normcdf(x) + x * density(x),
+                  "sigmoid": lambda x: 1 / (1 + np.exp(-x)) / (1 + np.exp(x)), "tanh": lambda x: 1 / np.cosh(x)**2}
+        for dtype in FLOATS:
+            x, d = np.linspace(-9, 9, 1001).astype(dtype), np.linspace(-2, 3, 1001).astype(dtype)
+            for name, slope in slopes.items():
+                function = getattr(cs, f"{name}_gradient")
+                expected = (d.astype(np.float64) * slope(x.astype(np.float64))).astype(dtype)
+                np.testing.assert_allclose(function(cs.to_device(x), cs.to_device(d)).to_host(), expected,
+                                           TOLERANCE[dtype], 1e-6, err_msg=f"{name} {dtype}")
+        ends = cs.to_device(np.float32([np.inf, -np.inf]))
+        np.testing.assert_array_equal(cs.silu_gradient(ends, cs.to_device(np.float32([3, 3]))).to_host(), [3, 0])
+        with self.assertRaises(cs.Error) as caught:
+            cs.binary("relu_gradient", cs.zeros(3, np.int32), cs.zeros(3, np.int32))
         self.assertEqual(caught.exception.status, cs.Status.ERROR_TYPE_MISMATCH)
 
     def test_operators(self):

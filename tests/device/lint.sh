@@ -129,7 +129,7 @@ programs() {
         all_rows("layer_norm"); all_rows("rms_norm"); all_rows("layer_norm_gradient"); all_rows("rms_norm_gradient")
         row_sums("float", "float", 2); row_sums("half", "float", 1); row_sums("double", "double", 1); row_sums("bfloat16", "float", 2)
         matrix("sub", "float", "float"); matrix("add", "bfloat16", "bfloat16"); matrix("lt", "half", "uchar")
-        matrix("pow", "double", "double"); matrix("div", "int", "int"); matrix("eq", "uchar", "uchar")
+        matrix("pow", "double", "double"); matrix("gelu_gradient", "half", "half"); matrix("div", "int", "int"); matrix("eq", "uchar", "uchar")
         print "matrix.cl -DCAST -DOP=op_cast -DUSES_cast -DA=double -DB=double -DOUT=half -DW=16 -DBATCH=1 -DRUNS"
         print "matrix.cl -DUNARY -DOP=op_copy -DUSES_copy -DA=uint -DB=uint -DOUT=uint -DW=4 -DBATCH=4 -DALIGNED"
         strided("BINARY", "sub", "float", "float", "float"); strided("BINARY", "lt", "half", "half", "uchar")

@@ -195,8 +195,9 @@ static bool is_exact(const struct graph *graph, const struct value *value) {
     return value->family == UNARY ? reference_unary_bound((cls_unary_op)value->op, type, 1) == 0
            : value->family == PARAM
                ? reference_unary_param_bound((cls_unary_param_op)value->op, type) == 0
-           : value->family == BINARY ? reference_binary_bound((cls_binary_op)value->op, type) == 0
-                                     : true;
+           : value->family == BINARY
+               ? reference_binary_bound((cls_binary_op)value->op, type, 1) == 0
+               : true;
 }
 
 /* False: the picked types have no such operation. */
@@ -317,7 +318,9 @@ static bool run_on_host(const struct value *value, cls_dtype type, void *const *
                reference_unary_param((cls_unary_param_op)value->op, type, in[0], &param, out,
                                      count);
     case BINARY:
-        same_bounds(reference_binary_bound((cls_binary_op)value->op, type), bounds, count);
+        for (size_t i = 0; i < count; i++)
+            bounds[i] = reference_binary_bound((cls_binary_op)value->op, type,
+                                               element_as_double(type, in[0], i));
         return reference_binary((cls_binary_op)value->op, type, in[0], in[1], out, count);
     case WHERE:
         return reference_where(type, value->dtype, in[0], in[1], in[2], out, count);

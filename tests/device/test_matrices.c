@@ -99,8 +99,20 @@ static cls_status binary(const struct work *work, cls_matrix in, cls_vector vect
     return calls[work->form][blocking]((cls_binary_op)work->op, in, vector, out, NULL);
 }
 
+static double *bounds_of(const struct work *work, const void *x, size_t count) {
+    double *bounds = malloc(count * sizeof *bounds + 1);
+    assert_non_null(bounds);
+    for (size_t i = 0; i < count; i++) {
+        double first = 0;
+        reference_cast(work->type, CLS_F64, (const char *)x + i * cls_dtype_size(work->type),
+                       &first, 1);
+        bounds[i] = reference_binary_bound((cls_binary_op)work->op, work->type, first);
+    }
+    return bounds;
+}
+
 static void *expected_of(const struct work *work, const struct shape *shape, const void *a,
-                         const void *b) {
+                         const void *b, double **bounds) {
     const size_t size = cls_dtype_size(work->type), count = shape->rows * pitch_of(shape, true);
     void *x = spread_matrix(shape, a, size);
     void *y = spread_vector(shape, work->form & BY_COLUMN, b, size);
@@ -109,6 +121,7 @@ static void *expected_of(const struct work *work, const struct shape *shape, con
     const bool reversed = work->form & REVERSED;
     assert_true(reference_binary((cls_binary_op)work->op, work->type, reversed ? y : x,
                                  reversed ? x : y, out, count));
+    *bounds = bounds_of(work, reversed ? y : x, count);
     free(x);
     free(y);
     return out;
@@ -127,11 +140,8 @@ static void check_binary(const struct work *work, const struct shape *shape, con
     OK(binary(work, matrix_in(in, shape->rows, shape->columns, pitch_of(shape, false)), vector,
               matrix_in(to, shape->rows, shape->columns, out_ld), !in_place));
     OK(cls_stream_synchronize(NULL));
-    double *bounds = malloc(count * sizeof *bounds + 1);
-    assert_non_null(bounds);
-    for (size_t i = 0; i < count; i++)
-        bounds[i] = reference_binary_bound((cls_binary_op)work->op, work->type);
-    void *expected = expected_of(work, shape, a, b), *got = view_take(to);
+    double *bounds = NULL;
+    void *expected = expected_of(work, shape, a, b, &bounds), *got = view_take(to);
     keep_gaps(shape, in_place ? a : before, expected, bounds, cls_dtype_size(work->result));
     check_array(work->name, work->result, got, expected, bounds, count, work->type, NULL);
     free(expected);
@@ -357,8 +367,11 @@ static void add_binary(unsigned *n, int op, unsigned type, int form) {
     struct work *work = &works[*n];
     const bool is_usual =
         op <= CLS_BINARY_LT && (unsigned)(op - 1) % TYPES == type && op / 2 % FORMS == form;
+    const bool is_gradient =
+        op == CLS_BINARY_GELU_GRADIENT && all_types[type] == CLS_F32 && form == BY_COLUMN;
     const bool is_long = effort_is_long() && ((unsigned)op + type) % FORMS == (unsigned)form;
-    if (!(is_usual || is_long) || (op == CLS_BINARY_POW && !is_float(all_types[type])))
+    if (!(is_usual || is_gradient || is_long) ||
+        !reference_takes((cls_binary_op)op, all_types[type]))
         return;
     *work =
         (struct work){.op = op, .type = all_types[type], .result = all_types[type], .form = form};

@@ -215,7 +215,8 @@ static double *bounds_of(const struct work *work, const void *x, size_t count) {
         else if (work->family == PARAM)
             bounds[i] = reference_unary_param_bound((cls_unary_param_op)work->op, work->type);
         else if (work->family == BINARY)
-            bounds[i] = reference_binary_bound((cls_binary_op)work->op, work->type);
+            bounds[i] = reference_binary_bound((cls_binary_op)work->op, work->type,
+                                               element_of(work->type, x, i));
     return bounds;
 }
 
@@ -484,6 +485,7 @@ static const struct {
     {BINARY, CLS_BINARY_LT, CLS_F16, CLS_U8},
     {BINARY, CLS_BINARY_MUL, CLS_U8, CLS_U8},
     {UNARY, CLS_UNARY_NEG, CLS_I64, CLS_I64},
+    {BINARY, CLS_BINARY_SILU_GRADIENT, CLS_F32, CLS_F32},
     {PARAM, CLS_UNARY_SCALE, CLS_BF16, CLS_BF16},
     {CAST, 0, CLS_F32, CLS_F32},
     {CAST, 0, CLS_U32, CLS_F16},

@@ -12,13 +12,15 @@ activations='mul 4 | gelu | scale 2 | gelu_erf | sub 1 | silu | mul 3 | sub 2 | 
 shaped='sigmoid | powf 3 | mul 5 | sub 2 | normcdf | pow 0.5 | div 0.125 | ceil | div 3 | floor | div 3 | round'
 common='copy | clamp_min 3 | clamp_max 100 | neg | abs | sqr | max 20 | min 120 | add 7 | sub 3 | mul 3 | div 5'
 signs='scale 3 | add_scalar 1 | relu | sign'
+gradients='relu_gradient 0.5 | add 0.25 | gelu_gradient 3 | sub 1 | gelu_erf_gradient 2 | sub 1 | silu_gradient 4 | sub 2'
+gradients="$gradients | sigmoid_gradient 9 | sub 1 | tanh_gradient 2"
 masks="gt 20 | where T 9 4 | ge 9 | cast i32 | where T 7 2 | lt 5 | cast i64 | where T 6 1 | le 1 | where T 8 3"
 masks="$masks | eq 8 | where T 5 2 | ne 5"
 casts='cast f32 | cast u8 | cast i64 | cast u32 | cast i32 | cast u8 | cast u32 | cast i64 | cast i32'
 casts="$casts | cast f32 | cast i64 | cast f32 | cast u32 | cast f32 | cast i32 | cast u32 | cast u8 | cast i32"
 casts="$casts | cast i64 | cast u8 | cast f32"
 casts64='cast f64 | cast u8 | cast f64 | cast i32 | cast f64 | cast u32 | cast f64 | cast i64 | cast f64 | cast f32'
-all="$bounded | $activations | $shaped | $common | $signs | $masks | $casts"
+all="$bounded | $activations | $gradients | $shaped | $common | $signs | $masks | $casts"
 
 check "the chains have every stage that the help lists" \
     "$("$clstream" run --help | sed -n '/^Stages:/,$p' | sed 1d | tr ',' '\n' |
@@ -47,6 +49,7 @@ floats=f32 types='f32 u8 f16' others=u8
 for type in $floats; do
     verified "functions" "$type" "$bounded"
     verified "activations" "$type" "$activations"
+    verified "gradients" "$type" "$gradients"
     verified "powers and roundings" "$type" "$shaped"
 done
 for type in $types; do

@@ -99,15 +99,19 @@ stated_bounds() {
             print family, $1, bound
         }' "$srcdir/include/clstream/unary.h" "$srcdir/include/clstream/binary.h"
 }
+# The reference needs one function of the library, which no bound calls.
 reference_bounds() {
-    awk 'BEGIN { print "#include <stdio.h>\n#include \"tools/reference.h\"\nint main(void) {" }
+    awk 'BEGIN {
+            print "#include <stdio.h>\n#include \"tools/reference.h\""
+            print "size_t cls_dtype_size(cls_dtype type) { return (size_t)type; }\nint main(void) {"
+        }
         {
             printf "printf(\"%s %s %%g\\n\", reference_%s_bound(%s, CLS_F32%s));\n", $1, $2, $1, $2,
-                $1 == "unary" ? ", 0" : ""
+                $1 == "unary_param" ? "" : ", 0"
         }
         END { print "}" }' "$dir/stated" >"$dir/bounds.c"
     $CC -std=c11 $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" -I"$srcdir" "$dir/bounds.c" \
-        "$srcdir/tools/reference_bound.c" -lm -o "$dir/bounds" 2>&1 && "$dir/bounds"
+        "$srcdir/tools/reference_bound.c" "$srcdir/tools/reference.c" "$srcdir/tools/reference_float.c" -lm -o "$dir/bounds" 2>&1 && "$dir/bounds"
 }
 stated_bounds >"$dir/stated"
 check "the tests take the error bounds that the headers state" \
