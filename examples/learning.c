@@ -138,7 +138,6 @@ void network_open(struct network *network, size_t batch, unsigned seed) {
     optimizer_open(network);
     network->a1 = filled(batch * HIDDEN, 0);
     network->d1 = filled(batch * HIDDEN, 0);
-    network->m1 = filled(batch * HIDDEN, 0);
     network->z2 = filled(batch * CLASSES, 0);
     network->d2 = filled(batch * CLASSES, 0);
     network->losses = filled(batch, 0);
@@ -147,8 +146,8 @@ void network_open(struct network *network, size_t batch, unsigned seed) {
 
 void network_close(struct network *network) {
     const cls_buffer buffers[] = {network->weights, network->gradients, network->a1,
-                                  network->d1,      network->m1,        network->z2,
-                                  network->d2,      network->losses,    network->sums};
+                                  network->d1,      network->z2,        network->d2,
+                                  network->losses,  network->sums};
     must(cls_optimizer_destroy(network->optimizer));
     must(cls_stream_destroy(network->stream));
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -213,17 +212,15 @@ static void take_losses(struct network *network, cls_buffer rows) {
 void network_learn(struct network *network, cls_buffer rows) {
     const size_t count = network->batch * HIDDEN;
     const cls_array a1 = all(network->a1, count), d1 = all(network->d1, count);
-    const cls_array m1 = all(network->m1, count);
     const cls_matrix d2 = rows_of(network, network->d2, CLASSES);
     cls_array gradients[PARAMETERS];
     network_forward(network, rows);
     take_losses(network, rows);
     layer_backward(network, rows_of(network, network->a1, HIDDEN), d2, W2, B2);
-    /* The gradient of the hidden values is 0 where they are. */
     multiply(network, d2, parameter(network->weights, W2), rows_of(network, network->d1, HIDDEN),
              SECOND);
-    must(cls_unary_async(CLS_UNARY_SIGN, a1, m1, network->stream));
-    must(cls_binary_async(CLS_BINARY_MUL, d1, m1, d1, network->stream));
+    /* relu(x) is above 0 where x is: a1 stands for it. */
+    must(cls_binary_async(CLS_BINARY_RELU_GRADIENT, a1, d1, d1, network->stream));
     layer_backward(network, rows_of(network, rows, PIXELS), rows_of(network, network->d1, HIDDEN),
                    W1, B1);
     for (int i = 0; i < PARAMETERS; i++)

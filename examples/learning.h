@@ -41,10 +41,10 @@ struct network {
     size_t batch;                  /* rows at once */
     cls_buffer weights, gradients; /* of all parameters */
     cls_optimizer optimizer;
-    cls_buffer a1, d1, m1; /* batch x HIDDEN: values, their gradient, where they are above 0 */
-    cls_buffer z2, d2;     /* batch x CLASSES: scores, their gradient */
-    cls_buffer losses;     /* one for each row of a batch */
-    cls_buffer sums;       /* of these, over batches */
+    cls_buffer a1, d1; /* batch x HIDDEN: values, their gradient */
+    cls_buffer z2, d2; /* batch x CLASSES: scores, their gradient */
+    cls_buffer losses; /* one for each row of a batch */
+    cls_buffer sums;   /* of these, over batches */
 };
 
 /* With a stream of its own, and kernels compiled. The first weights depend on the seed alone. */

@@ -274,13 +274,12 @@ static void norm_backward(const struct transformer *net, cls_buffer in, int gain
                                      parameter_vector(net, &net->gradients, gain), net->stream));
 }
 
-/* The gradient of relu(x) = inner is 0 where that is, and else d. */
+/* inner = relu(x) is above 0 where x is, and stands for it. */
 static void relu_backward(const struct transformer *net, cls_buffer inner, cls_buffer d,
-                          cls_buffer spare, size_t count) {
-    const cls_array signs = cls_array_of(spare, CLS_BF16, count),
-                    array = cls_array_of(d, CLS_BF16, count);
-    must(cls_unary_async(CLS_UNARY_SIGN, cls_array_of(inner, CLS_BF16, count), signs, net->stream));
-    must(cls_binary_async(CLS_BINARY_MUL, array, signs, array, net->stream));
+                          size_t count) {
+    const cls_array array = cls_array_of(d, CLS_BF16, count);
+    must(cls_binary_async(CLS_BINARY_RELU_GRADIENT, cls_array_of(inner, CLS_BF16, count), array,
+                          array, net->stream));
 }
 
 /* d is that by `mixed`; writes that by queries, keys and values. */
@@ -307,7 +306,7 @@ static void layer_backward(const struct transformer *net, int number, cls_buffer
     const size_t rows = net->batch * CONTEXT;
     const cls_buffer wide = net->spare[1], narrow = net->spare[2], other = net->spare[3];
     product_backward(net, layer->inner, at + DOWN, matrix(d, rows, WIDTH), wide);
-    relu_backward(net, layer->inner, wide, other, rows * INNER);
+    relu_backward(net, layer->inner, wide, rows * INNER);
     product_backward(net, layer->normal_2, at + UP, matrix(wide, rows, INNER), narrow);
     norm_backward(net, layer->between, at + GAIN_2, narrow, rows);
     add_to(net, d, narrow, rows);
