@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * (c) Every cast, where and unary operation against a device copy of the same number of bytes read and
- * written, on arrays far beyond the caches. Where an operation misses the bar, it is measured on data
- * that stays in a cache too: one that misses it even there is limited by its arithmetic, and the row
- * says so with that figure. Operations along the rows of a matrix, and of a vector for each row or column, are such
- * operations, too.
+ * (c) Every cast, where and unary operation, and every gradient of an activation, against a device copy of the same
+ * number of bytes read and written, on arrays far beyond the caches. Where an operation misses the bar, it is measured
+ * on data that stays in a cache too: one that misses it even there is limited by its arithmetic, and the row says so
+ * with that figure. Operations along the rows of a matrix, and of a vector for each row or column, are such operations,
+ * too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +55,7 @@ enum family {
     FAMILY_SELECT,
     FAMILY_SCATTER,
     FAMILY_SCATTER_ADD, /* read and write three arrays, from here on */
+    FAMILY_BINARY,
     FAMILY_LAYER_NORM_GRADIENT,
     FAMILY_RMS_NORM_GRADIENT,
     FAMILY_ROW_SUMS, /* next to nothing is written, from here on */
@@ -245,6 +246,8 @@ static cls_status submit(const struct job *job) {
         return cls_unary_async((cls_unary_op)job->op, in, out, field->stream);
     case FAMILY_PARAM:
         return cls_unary_param_async((cls_unary_param_op)job->op, in, out, 1.25, field->stream);
+    case FAMILY_BINARY:
+        return cls_binary_async((cls_binary_op)job->op, in, yes, out, field->stream);
     case FAMILY_LAYER_NORM_GRADIENT:
     case FAMILY_RMS_NORM_GRADIENT:
         return submit_norm_gradient(job);
@@ -291,7 +294,7 @@ static double best_of(double (*run)(void *, double *), struct job *job) {
 }
 
 static double bar_of(const struct job *job) {
-    const bool rows = job->family >= FAMILY_SOFTMAX;
+    const bool rows = job->family >= FAMILY_SOFTMAX && job->family != FAMILY_BINARY;
     return rig_bar(job->field->rig, rows ? CPU_ROWS_BAR : CPU_BAR, rows ? GPU_ROWS_BAR : GPU_BAR);
 }
 
@@ -394,6 +397,16 @@ static void unaries(struct field *field, cls_dtype dtype) {
                  cls_dtype_name(dtype));
         if (has_form(field, job))
             row(field, name, job);
+    }
+}
+
+static void gradients(struct field *field, cls_dtype dtype) {
+    char name[64];
+    for (int op = CLS_BINARY_RELU_GRADIENT; op <= CLS_BINARY_TANH_GRADIENT; op++) {
+        snprintf(name, sizeof name, "%s %s", cls_binary_op_name((cls_binary_op)op),
+                 cls_dtype_name(dtype));
+        row(field, name,
+            (struct job){.family = FAMILY_BINARY, .op = op, .from = dtype, .to = dtype});
     }
 }
 
@@ -510,6 +523,9 @@ int main(int argc, char **argv) {
     for (int i = 0; i < DTYPES; i++)
         if (dtypes[i] != CLS_F64 || rig.info.has_fp64)
             unaries(&field, dtypes[i]);
+    bench_section("(c) gradients of activations");
+    gradients(&field, CLS_F32);
+    gradients(&field, CLS_BF16);
     bench_section("(c) types of one and two bytes");
     small(&field);
     bench_section("(c) along rows");
