@@ -168,11 +168,12 @@ enum strided { STRIDED_DENSE, STRIDED_ROW, STRIDED_EXCHANGED, STRIDED_TURNED, ST
 static cls_status submit_strided(const struct job *job) {
     enum { SIDE = 16 }; /* of the dimensions that are exchanged */
     const struct field *field = job->field;
-    const size_t columns = job->columns, rows = job->count / columns;
+    const size_t square = SIDE * SIDE, columns = job->columns;
+    const size_t rows = job->count / columns / square * square;
     const size_t shape[] = {rows, columns}, turned[] = {columns, rows};
-    const size_t blocks[] = {rows / (SIDE * SIDE), SIDE, SIDE, columns};
-    const cls_array in = cls_array_of(field->in[0], job->from, job->count);
-    const cls_array out = cls_array_of(field->out, job->to, job->count);
+    const size_t blocks[] = {rows / square, SIDE, SIDE, columns};
+    const cls_array in = cls_array_of(field->in[0], job->from, rows * columns);
+    const cls_array out = cls_array_of(field->out, job->to, rows * columns);
     const cls_array row = cls_array_of(field->in[1], job->from, columns);
     const cls_strided a = cls_strided_of(in, 2, shape), to = cls_strided_of(out, 2, shape);
     switch ((enum strided)job->op) {
@@ -293,15 +294,21 @@ static double best_of(double (*run)(void *, double *), struct job *job) {
     return best;
 }
 
+static bool is_by_element(const struct job *job) {
+    return job->family < FAMILY_SOFTMAX || job->family == FAMILY_BINARY;
+}
+
 static double bar_of(const struct job *job) {
-    const bool rows = job->family >= FAMILY_SOFTMAX && job->family != FAMILY_BINARY;
-    return rig_bar(job->field->rig, rows ? CPU_ROWS_BAR : CPU_BAR, rows ? GPU_ROWS_BAR : GPU_BAR);
+    return is_by_element(job) ? rig_bar(job->field->rig, CPU_BAR, GPU_BAR)
+                              : rig_bar(job->field->rig, CPU_ROWS_BAR, GPU_ROWS_BAR);
 }
 
 /* The same on data that stays in a cache: an operation that even there does not reach what the bar
- * asks for is limited by its arithmetic. */
+ * asks for is limited by its arithmetic. Not what a GPU's groups do together. */
 static const char *explain(void *arg, double ours, double theirs) {
     struct job *job = arg, near = *job;
+    if (!is_by_element(job) && !rig_is_cpu(job->field->rig))
+        return NULL;
     const size_t near_bytes = rig_is_cpu(job->field->rig) ? 4 << 20 : 24 << 20;
     const size_t factor = job_bytes(job) / near_bytes;
     (void)ours;

@@ -347,15 +347,25 @@ void put_part(partial total, ulong line, uint part, global partial *partials, gl
         out[out_place.s0 + line * out_place.s1] = packed(partial_result(total, shape.s1));
 }
 
+#include "lanes.cl"
+#ifdef LANES
+OF_LANE(partial)
+#endif
+
 /* Merges the partials of each team of the group, a power of two, into its first's. */
 partial team_merge(partial mine, uint team, local partial *shared) {
-    const uint me = get_local_id(0), rank = me % team;
-    if (team == 1)
+    const uint me = get_local_id(0), rank = me & (team - 1);
+    uint width = 1; /* items whose partials are in that of their first */
+#ifdef LANES
+    for (; width < team && width < LANES; width *= 2)
+        mine = partial_merge(mine, of_lane(mine, width));
+#endif
+    if (width == team)
         return mine;
     barrier(CLK_LOCAL_MEM_FENCE); /* an earlier line has been read */
     shared[me] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint half_size = team / 2; half_size > 0; half_size /= 2) {
+    for (uint half_size = team / 2; half_size >= width; half_size /= 2) {
         if (rank < half_size)
             shared[me] = partial_merge(shared[me], shared[me + half_size]);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -367,9 +377,10 @@ kernel void reduce_rows(global const MEMORY(A) *a, ulong2 a_place, global MEMORY
                         ulong2 out_place, global partial *partials, local partial *shared,
                         ulong2 shape, uint4 cut) {
     const uint part = get_group_id(0) % cut.s0, team = cut.s2;
-    const uint teams = (uint)get_local_size(0) / team, rank = get_local_id(0) % team;
+    const uint turn = 31 - clz(team), teams = (uint)get_local_size(0) >> turn;
+    const uint rank = get_local_id(0) & (team - 1);
     const ulong first = ((ulong)part * team * cut.s1 + rank) * W;
-    ulong line = get_group_id(0) / cut.s0 * teams * cut.s3 + get_local_id(0) / team;
+    ulong line = get_group_id(0) / cut.s0 * teams * cut.s3 + (get_local_id(0) >> turn);
     for (uint k = 0; k < cut.s3; k++, line += teams) {
         const bool is_there = line < shape.s0;
         const ulong count = is_there ? shape.s1 : 0;
@@ -397,6 +408,8 @@ lanes take_across(lanes to, T x, ulong index, bool is_first) {
     return lanes_take(to, x, index);
 }
 
+#define AHEAD 4
+
 /* LINES vectors of lines beside each other, and of each of these its part. */
 void reduce_block(global const MEMORY(A) *a, ulong2 a_place, ulong a_stride, global MEMORY(OUT) *out,
                   ulong2 out_place, global partial *partials, ulong2 shape, uint4 cut, ulong first,
@@ -409,7 +422,20 @@ void reduce_block(global const MEMORY(A) *a, ulong2 a_place, ulong a_stride, glo
     for (uint j = 0; j < LINES; j++)
         mine[j] = lanes_start((E)0);
     if (a_stride == 1 && first + LINES * W <= shape.s0) {
-        for (ulong k = begin; k < end; k++)
+        ulong k = begin;
+#if LINES == 1
+        /* A GPU's item has several vectors under way. */
+        for (; k + AHEAD <= end; k += AHEAD) {
+            T x[AHEAD];
+#pragma unroll
+            for (uint j = 0; j < AHEAD; j++)
+                x[j] = UNPACK(A, *(global const stored_a *)(a + (k + j) * a_place.s1));
+#pragma unroll
+            for (uint j = 0; j < AHEAD; j++)
+                mine[0] = take_across(mine[0], x[j], k + j, k + j == begin);
+        }
+#endif
+        for (; k < end; k++)
 #pragma unroll
             for (uint j = 0; j < LINES; j++) {
                 const T x = UNPACK(A, *(global const stored_a *)(a + k * a_place.s1 + j * W));
@@ -447,15 +473,25 @@ kernel void reduce_across(global const MEMORY(A) *a, ulong2 a_place, ulong a_str
                      block * (LINES * W), part);
 }
 
-kernel void reduce_lines_finish(global const partial *partials, global MEMORY(OUT) *out,
-                                ulong2 out_place, ulong2 shape, uint4 cut) {
-    const ulong line = get_global_id(0);
-    if (line >= shape.s0)
-        return;
-    partial total = partials[line];
-    for (uint part = 1; part < cut.s0; part++)
-        total = partial_merge(total, partials[part * shape.s0 + line]);
-    out[out_place.s0 + line * out_place.s1] = packed(partial_result(total, shape.s1));
+/* Of a group, which takes neighbouring lines, cut.s2 items merge the parts of each. */
+kernel void reduce_lines_finish(global const partial *partials, local partial *shared,
+                                global MEMORY(OUT) *out, ulong2 out_place, ulong2 shape, uint4 cut) {
+    const uint me = get_local_id(0), lines = (uint)get_local_size(0) / cut.s2, rank = me / lines;
+    const ulong line = get_group_id(0) * (ulong)lines + me % lines;
+    const bool is_there = line < shape.s0;
+    const ulong at = is_there ? line : 0;
+    partial total = partials[rank * shape.s0 + at];
+    for (uint part = rank + cut.s2; part < cut.s0; part += cut.s2)
+        total = partial_merge(total, partials[part * shape.s0 + at]);
+    for (uint half_size = cut.s2 / 2; half_size > 0; half_size /= 2) {
+        shared[me] = total;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (rank < half_size)
+            total = partial_merge(total, shared[me + half_size * lines]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (is_there && rank == 0)
+        out[out_place.s0 + line * out_place.s1] = packed(partial_result(total, shape.s1));
 }
 #endif
 #else

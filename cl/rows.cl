@@ -144,34 +144,23 @@ typedef E merged;
 #endif
 
 #ifndef RUNS
-#ifdef __NV_CL_C_VERSION
-/* The value of the work-item whose number differs by `mask`, below 32. */
-static merged of_lane(merged value, uint mask) {
-    union {
-        merged value;
-        uint words[sizeof(merged) / sizeof(uint)];
-    } mine = {value}, other;
-#pragma unroll
-    for (uint i = 0; i < sizeof(merged) / sizeof(uint); i++)
-        asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;"
-                     : "=r"(other.words[i])
-                     : "r"(mine.words[i]), "r"(mask));
-    return other.value;
-}
+#include "lanes.cl"
+#ifdef LANES
+OF_LANE(merged)
 
-/* Of 32 items by NVIDIA's exchange of registers, then of the results for these. */
+/* Of all lanes, then of the results for these. */
 #define MERGE(name, merge)                                                                       \
     static merged name(merged mine, uint team, local merged *shared) {                           \
-        const uint parts = team / 32, here = get_local_id(0);                                    \
-        for (uint mask = min(team, 32u) / 2; mask; mask /= 2)                                    \
+        const uint parts = team / LANES, here = get_local_id(0);                                    \
+        for (uint mask = min(team, (uint)LANES) / 2; mask; mask /= 2)                          \
             mine = merge(mine, of_lane(mine, mask));                                             \
         if (parts < 2)                                                                           \
             return mine;                                                                         \
         barrier(CLK_LOCAL_MEM_FENCE);                                                            \
-        if (here % 32 == 0)                                                                      \
-            shared[here / 32] = mine;                                                            \
+        if (here % LANES == 0)                                                                   \
+            shared[here / LANES] = mine;                                                         \
         barrier(CLK_LOCAL_MEM_FENCE);                                                            \
-        mine = shared[(here & ~(team - 1)) / 32 + (here & (parts - 1))];                         \
+        mine = shared[(here & ~(team - 1)) / LANES + (here & (parts - 1))];                      \
         for (uint mask = parts / 2; mask; mask /= 2)                                             \
             mine = merge(mine, of_lane(mine, mask));                                             \
         return mine;                                                                             \

@@ -12,8 +12,12 @@
 enum {
     CPU_ITEMS_PER_UNIT = 8, /* so that no core waits long for another */
     LEAST_STEPS = 16,       /* of a part of a line */
+    GPU_LEAST_STEPS = 32,   /* of a column: next to these a part is little memory */
+    GPU_MOST_PARTS = 8192,  /* of a line, which a group merges */
+    GPU_ROW_STEPS = 4,      /* of an item of a team, if there are enough lines */
     ITEM_ELEMENTS = 32768,  /* of a CPU's work-item, if there are so many lines */
-    SHORT = 64              /* elements of a line that an item takes with others at once */
+    SHORT = 64,             /* elements of a line that an item takes with others at once */
+    GPU_SHORT = 8
 };
 
 /* A call. Its views are the matrix and the results. */
@@ -59,9 +63,10 @@ static cls_status lines_check(const struct lines *lines) {
 
 /* --- the launches --- */
 
-/* Cuts `steps` of all items that work on a line, so that about `wanted` times as many are under way. */
-static void cut_steps(size_t steps, size_t wanted, struct lines_cut *cut) {
-    const size_t most = divide_up(steps, LEAST_STEPS);
+/* Cuts `steps` of all items that work on a line, of which a part has `least`, so that about `wanted` times as many are
+ * under way. */
+static void cut_steps(size_t steps, size_t least, size_t wanted, struct lines_cut *cut) {
+    const size_t most = divide_up(steps, least);
     const size_t parts = most ? clamp(wanted, 1, most) : 1;
     cut->steps = (uint32_t)clamp(divide_up(steps, parts), 1, REDUCTION_MAX_STEPS);
     cut->parts = steps ? (uint32_t)divide_up(steps, cut->steps) : 1;
@@ -80,9 +85,11 @@ static struct lines_cut cut_rows(const struct lines *lines, const struct spec *s
     struct lines_cut cut = {.local = local, .team = 1, .each = 1};
     const size_t vectors = divide_up(lines->length, spec->vector);
     const size_t wanted = wanted_items(&lines->op, spec->local == 1);
-    while (cut.team < cut.local && cut.team < vectors)
+    const bool are_many = lines->count >= wanted / (vectors / GPU_ROW_STEPS + 1);
+    const size_t each = spec->local > 1 && are_many ? GPU_ROW_STEPS : 1;
+    while (cut.team < cut.local && cut.team * each < vectors)
         cut.team *= 2;
-    cut_steps(divide_up(vectors, cut.team), wanted / (lines->count * cut.team), &cut);
+    cut_steps(divide_up(vectors, cut.team), LEAST_STEPS, wanted / (lines->count * cut.team), &cut);
     cut.each = lines_of_item(local, lines->length, lines->count / wanted);
     const size_t at_once = cut.local / cut.team * cut.each;
     cut.items = divide_up(lines->count, at_once) * cut.parts * cut.local;
@@ -94,9 +101,11 @@ static struct lines_cut cut_across(const struct lines *lines, const struct spec 
     struct lines_cut cut = {.local = local, .team = 1, .each = 1};
     const size_t block = (size_t)spec->vector * spec->batch;
     const size_t blocks = divide_up(lines->count, block);
-    const size_t wanted = wanted_items(&lines->op, spec->local == 1);
-    cut_steps(lines->length, wanted / blocks, &cut);
-    cut.each = lines_of_item(local, lines->length * block, blocks / wanted);
+    const bool runs = spec->local == 1;
+    const size_t wanted = wanted_items(&lines->op, runs) / blocks;
+    cut_steps(lines->length, runs ? LEAST_STEPS : GPU_LEAST_STEPS,
+              runs ? wanted : lesser(wanted, GPU_MOST_PARTS), &cut);
+    cut.each = lines_of_item(local, lines->length * block, blocks / wanted_items(&lines->op, runs));
     cut.items = divide_up(divide_up(blocks, cut.each) * cut.parts, cut.local) * cut.local;
     return cut;
 }
@@ -113,7 +122,8 @@ static cls_status lines_kernel(struct lines *lines, enum reduction_stage stage,
 }
 
 static bool goes_across(const struct lines *lines) {
-    return lines->by_column || lines->length <= SHORT;
+    return lines->by_column ||
+           lines->length <= (op_takes_runs(lines->op.device) ? SHORT : GPU_SHORT);
 }
 
 static struct op_arg cut_arg(const struct lines_cut *cut) {
@@ -125,20 +135,32 @@ static struct op_arg lines_arg(const struct lines *lines, unsigned view) {
     return op_arg_span(lines->op.views[view].buffer, view == 1, &lines->spans[view]);
 }
 
+/* The items that merge the parts of a line: of a GPU as many as are of use. */
+static struct lines_cut cut_finish(const struct lines *lines, uint32_t parts, size_t local) {
+    struct lines_cut cut = {.local = local, .parts = parts, .team = 1};
+    const size_t wanted = wanted_items(&lines->op, local == 1) / lines->count;
+    while (cut.team * 2 <= lesser(local, parts) && cut.team < wanted)
+        cut.team *= 2;
+    cut.items = divide_up(lines->count, local / cut.team) * local;
+    return cut;
+}
+
 /* Merges the parts of each line. */
-static cls_status lines_finish(struct lines *lines, const struct lines_cut *cut,
-                               struct buffer *partials) {
+static cls_status lines_finish(struct lines *lines, uint32_t parts, struct buffer *partials) {
     const struct spec *spec;
     struct kernel *kernel;
     cls_status status = lines_kernel(lines, STAGE_LINES_FINISH, &spec, &kernel);
     if (status)
         return status;
-    const struct op_arg args[] = {op_arg_in(partials), lines_arg(lines, 1),
+    const struct lines_cut cut =
+        cut_finish(lines, parts, reduction_local(&lines->op, kernel, spec->local));
+    const struct op_arg args[] = {op_arg_in(partials),
+                                  op_arg_local(cut.local * REDUCTION_PARTIAL_BYTES),
+                                  lines_arg(lines, 1),
                                   op_arg_pair(lines->op.views[1].offset, lines->step),
-                                  op_arg_pair(lines->count, lines->length), cut_arg(cut)};
-    const size_t local = reduction_local(&lines->op, kernel, spec->local);
-    return op_launch(&lines->op, kernel, args, sizeof args / sizeof *args,
-                     divide_up(lines->count, local) * local, local);
+                                  op_arg_pair(lines->count, lines->length),
+                                  cut_arg(&cut)};
+    return op_launch(&lines->op, kernel, args, sizeof args / sizeof *args, cut.items, cut.local);
 }
 
 static cls_status lines_reduce(struct lines *lines) {
@@ -172,7 +194,7 @@ static cls_status lines_reduce(struct lines *lines) {
     args[n++] = op_arg_pair(lines->count, lines->length);
     args[n++] = cut_arg(&cut);
     status = op_launch(&lines->op, kernel, args, n, cut.items, cut.local);
-    return status || !partials ? status : lines_finish(lines, &cut, partials);
+    return status || !partials ? status : lines_finish(lines, cut.parts, partials);
 }
 
 /* --- calls --- */

@@ -14,8 +14,8 @@ enum {
         8192, /* of a CPU's work-item, which takes a row at least: microseconds of work */
     SHORT_LOOP_COLUMNS = 1 << 17, /* three times a sixteenth of them is far below 65,535 steps */
     ITEMS_PER_UNIT = 4,
-    COALESCED = 32, /* items that read neighbouring elements together */
-    WAVES = 2       /* groups of a GPU, for each that it has under way at once */
+    COALESCED = 32,               /* items that read neighbouring elements together */
+    SUMMING_ITEMS_PER_UNIT = 1024 /* of a GPU, which registers have room for */
 };
 
 /* --- operands --- */
@@ -204,9 +204,9 @@ static size_t rows_of_item(const struct row_call *call) {
     return clamp(lesser(share, most), 1, call->rows);
 }
 
-/* Of a GPU: one, but with sums over rows as many as leave it enough to do. */
+/* Of a GPU: one, but with sums over rows as many as leave it enough to do: so few that their parts are little memory. */
 static size_t rows_of_team(const struct row_call *call, size_t team) {
-    const size_t items = call->op.device->info.compute_units * REDUCTION_ITEMS_PER_UNIT * WAVES;
+    const size_t items = call->op.device->info.compute_units * SUMMING_ITEMS_PER_UNIT;
     return call->n_sums ? clamp(call->rows / (items / team + 1), 1, ROW_SUMS_PART) : 1;
 }
 
