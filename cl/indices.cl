@@ -125,13 +125,6 @@ kernel void move(global const element *restrict in, ulong2 in_place,
 }
 
 #else
-/*
- * An item owns a block of the targets of a line, cut.s2 blocks in all, and a chunk of their columns: it goes through the
- * line's entries from range.s0 up to range.s1 and adds those that are its own, in order. Nobody else touches what it adds
- * to, so that no atomic operation is needed. Most entries are another's: AT_ONCE are looked at before any is added.
- */
-enum { AT_ONCE = 8 };
-
 static void add_columns(global const element *restrict from, global element *restrict to,
                         ulong column, ulong end) {
     for (; column + W <= end; column += W) {
@@ -148,6 +141,63 @@ static void add_columns(global const element *restrict from, global element *res
     }
 #endif
 }
+
+#if defined(ROWS) && !defined(RUNS)
+/*
+ * A group owns a block of the targets, cut.s2 blocks in all. It looks at as many entries as it has items, from range.s0 up
+ * to range.s1, and adds those that are its own, in order: each of its teams, of cut.s0 items, has targets of its own, and
+ * each item of a team vectors of them. Nobody else touches what an item adds to, so that no atomic operation is needed.
+ */
+enum { MOST_ITEMS = 256 };
+
+kernel void add(global const element *restrict in, ulong2 in_place,
+                global const INDEX *restrict indices, ulong2 index_place,
+                global element *restrict out, ulong2 out_place, global uint *missed,
+                ulong missed_at, ulong2 extent, ulong2 shape, uint4 cut, ulong2 range) {
+    local ulong target[MOST_ITEMS];
+    local uint hits[MOST_ITEMS / 32]; /* a bit for each entry that is the group's own */
+    const uint me = get_local_id(0), size = get_local_size(0), words = (size + 31) / 32;
+    const uint turn = 31 - clz(cut.s0), teams = size >> turn, team = me >> turn;
+    const ulong targets = (shape.s1 + cut.s2 - 1) / cut.s2, first = get_group_id(0) * targets;
+    const ulong owned = first < shape.s1 ? min(targets, shape.s1 - first) : 0;
+    uint missed_here = 0;
+    if (me < words)
+        hits[me] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (ulong start = range.s0; start < range.s1; start += size) {
+        const bool is_there = start + me < range.s1;
+        const ulong named =
+            is_there ? index_at(indices, AT(index_place, 0, start + me)) : shape.s1;
+        target[me] = named - first;
+        missed_here += is_there && named >= shape.s1;
+        if (named - first < owned)
+            atomic_or(&hits[me / 32], 1u << me % 32);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint word = 0; word < words; word++)
+            for (uint left = hits[word]; left; left &= left - 1) {
+                const uint k = word * 32 + 31 - clz(left & -left);
+                global const element *from = in + AT(in_place, 0, start + k);
+                global element *to = out + AT(out_place, 0, first + target[k]);
+                if ((target[k] & (teams - 1)) == team)
+                    for (ulong i = (me & (cut.s0 - 1)) * W; i < extent.s1; i += cut.s0 * W)
+                        add_columns(from, to, i, min(i + W, extent.s1));
+            }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (me < words)
+            hits[me] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (missed_here && first == 0)
+        count_missed(missed, missed_at, missed_here);
+}
+
+#else
+/*
+ * An item owns a block of the targets of a line, cut.s2 blocks in all, and a chunk of their columns: it goes through the
+ * line's entries from range.s0 up to range.s1 and adds those that are its own, in order, as a group does above. Most
+ * entries are another's: AT_ONCE are looked at before any is added.
+ */
+enum { AT_ONCE = 8 };
 
 kernel void add(global const element *restrict in, ulong2 in_place,
                 global const INDEX *restrict indices, ulong2 index_place,
@@ -181,4 +231,5 @@ kernel void add(global const element *restrict in, ulong2 in_place,
     if (missed_here && first == 0 && column == 0)
         count_missed(missed, missed_at, missed_here);
 }
+#endif
 #endif

@@ -15,7 +15,8 @@ enum {
     CPU_ITEM_BYTES = 1 << 16, /* that an item moves, if there are so many: microseconds of work */
     CPU_CHUNK_BYTES = 1 << 14,
     CPU_ADDERS = 8,    /* items of each unit that add: few, since each goes through all indices */
-    GPU_ADDERS = 512,  /* as many as hide the time of an addition in memory */
+    GPU_ADDERS = 512,  /* as many as hide the time of an addition in memory, */
+    GPU_ADDING = 8,    /* or groups */
     SHORT_LOOP = 60000 /* steps, where a driver stops counting at 65,535 */
 };
 
@@ -35,7 +36,8 @@ struct index_call {
 
 /* How the work is divided: see cl/indices.cl. */
 struct index_cut {
-    size_t items, chunks, width; /* of the launch; of a row; columns of each chunk */
+    size_t items, chunks,
+        width;   /* of the launch; of a row, or items of a team; columns of each chunk */
     size_t each; /* a move: entries of an item; an addition: blocks of targets of a line */
 };
 
@@ -94,7 +96,10 @@ static cls_status indices_kernel(struct index_call *call, const struct spec **sp
     for (unsigned i = IN; i <= OUT; i += OUT - IN)
         aligned =
             aligned && call->op.views[i].address % 16 == 0 && call->distances[i] * size % 16 == 0;
-    cls_status status = spec_of_indices(&call->kind, map_shape_of(&call->op, aligned), spec);
+    enum shape shape = map_shape_of(&call->op, aligned);
+    if (call->kind.op == INDEX_ADD && !caps_trusts(call->op.caps, TRUST_LOCAL_ARGUMENTS))
+        shape = SHAPE_RUNS;
+    cls_status status = spec_of_indices(&call->kind, shape, spec);
     return status ? status : op_kernel(&call->op, &(*spec)->kernel, kernel);
 }
 
@@ -135,6 +140,26 @@ static struct index_cut cut_add(const struct index_call *call, const struct spec
     return cut;
 }
 
+/* Of rows, by groups: each item of a team has a vector, or several. */
+static struct index_cut cut_add_by_group(const struct index_call *call, const struct spec *spec,
+                                         size_t local) {
+    const size_t blocks = reduction_units(call->op.device) * GPU_ADDING;
+    struct index_cut cut = {.chunks = 1, .width = call->columns};
+    while (cut.chunks < local && cut.chunks * spec->vector < call->columns)
+        cut.chunks *= 2;
+    cut.each = clamp(blocks, 1, call->targets);
+    cut.items = cut.each * local;
+    return cut;
+}
+
+static struct index_cut cut_of(const struct index_call *call, const struct spec *spec,
+                               size_t local) {
+    if (call->kind.op != INDEX_ADD)
+        return cut_move(call, spec);
+    return spec->local > 1 && call->kind.of_rows ? cut_add_by_group(call, spec, local)
+                                                 : cut_add(call, spec);
+}
+
 static unsigned indices_args(const struct index_call *call, const struct index_cut *cut,
                              struct op_arg args[OP_MAX_ARGS]) {
     const struct op_view *views = call->op.views;
@@ -168,12 +193,11 @@ static cls_status indices_launch(struct index_call *call) {
     cls_status status = indices_kernel(call, &spec, &kernel);
     if (status)
         return status;
-    const bool adds = call->kind.op == INDEX_ADD;
-    const struct index_cut cut = adds ? cut_add(call, spec) : cut_move(call, spec);
     const size_t local = power_of_two_below(lesser(op_max_group(&call->op, kernel), spec->local));
+    const struct index_cut cut = cut_of(call, spec, local);
     const size_t global = divide_up(cut.items, local) * local;
     const unsigned n = indices_args(call, &cut, args);
-    if (!adds)
+    if (call->kind.op != INDEX_ADD)
         return op_launch(&call->op, kernel, args, n, global, local);
     const size_t most = entries_at_once(call, &cut, spec);
     for (size_t first = 0; first < call->entries && !status; first += most) {

@@ -15,7 +15,7 @@ enum {
     SHORT_LOOP_COLUMNS = 1 << 17, /* three times a sixteenth of them is far below 65,535 steps */
     ITEMS_PER_UNIT = 4,
     COALESCED = 32,               /* items that read neighbouring elements together */
-    SUMMING_ITEMS_PER_UNIT = 1024 /* of a GPU, which registers have room for */
+    KEEPING_ITEMS_PER_UNIT = 1024 /* of a GPU, which registers have room for */
 };
 
 /* --- operands --- */
@@ -204,9 +204,11 @@ static size_t rows_of_item(const struct row_call *call) {
     return clamp(lesser(share, most), 1, call->rows);
 }
 
-/* Of a GPU: one, but with sums over rows as many as leave it enough to do: so few that their parts are little memory. */
-static size_t rows_of_team(const struct row_call *call, size_t team) {
-    const size_t items = call->op.device->info.compute_units * SUMMING_ITEMS_PER_UNIT;
+/* Of a GPU: one, but with sums over rows as many as leave it enough to do: of rows that registers keep few teams, whose
+ * parts are little memory. */
+static size_t rows_of_team(const struct row_call *call, const struct spec *spec, size_t team) {
+    const size_t each = spec->batch ? KEEPING_ITEMS_PER_UNIT : 2 * REDUCTION_ITEMS_PER_UNIT;
+    const size_t items = call->op.device->info.compute_units * each;
     return call->n_sums ? clamp(call->rows / (items / team + 1), 1, ROW_SUMS_PART) : 1;
 }
 
@@ -247,7 +249,7 @@ static cls_status rows_launch(struct row_call *call) {
     if (status)
         return status;
     const size_t team = spec->local > 1 ? team_of(call, spec) : 1;
-    const size_t each = spec->local > 1 ? rows_of_team(call, team) : rows_of_item(call);
+    const size_t each = spec->local > 1 ? rows_of_team(call, spec, team) : rows_of_item(call);
     const size_t teams = spec->local / team, groups = divide_up(call->rows, teams * each);
     status = row_sums_begin(call, groups * teams, &sums);
     if (status)
