@@ -10,6 +10,7 @@
 
 static const uint64_t seed = 5;
 static const double TEMPERATURE = 0.6;
+static const long LONGEST = 1 << 30;
 
 /* --- reading --- */
 
@@ -18,8 +19,10 @@ void text_open(struct text *text, const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file)
         give_up("%s cannot be read; text --data FILE says where it is", path);
-    fseek(file, 0, SEEK_END);
-    text->count = (size_t)ftell(file);
+    const long size = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
+    if (size < 0 || size >= LONGEST)
+        give_up("%s is no file of less than 1 GiB", path);
+    text->count = (size_t)size;
     rewind(file);
     text->numbers = zeroed(text->count + 1);
     if (text->count <= CONTEXT || fread(text->numbers, 1, text->count, file) != text->count)
