@@ -77,6 +77,8 @@ static const int exact_binary[] = {CLS_BINARY_ADD, CLS_BINARY_SUB, CLS_BINARY_MU
                                    CLS_BINARY_LE,  CLS_BINARY_GT,  CLS_BINARY_GE};
 #define PICK(list) list[pick(sizeof(list) / sizeof *(list))]
 
+static bool is_comparison(int op) { return op >= CLS_BINARY_EQ && op <= CLS_BINARY_GE; }
+
 static bool is_float(cls_dtype type) { return type == CLS_F32 || type == CLS_F64; }
 
 /* A defined array, of a type where one is given; ARRAYS: there is none. */
@@ -117,7 +119,7 @@ static bool make_op(const struct program *program, struct op *op) {
     case BINARY:
         op->op = PICK(exact_binary);
         op->in[1] = pick_defined(program, (int)type);
-        result = op->op >= CLS_BINARY_EQ ? CLS_U8 : type;
+        result = is_comparison(op->op) ? CLS_U8 : type;
         break;
     case WHERE:
         op->in[1] = pick_defined(program, -1);
@@ -391,7 +393,7 @@ static void submit_family(struct family *family, int kind, cls_dtype type) {
     const int last = last_op(kind), stride = effort_is_long() ? 1 : last / 3 + 1;
     assert_true(last < OUTPUTS && (last > 1) == (kind <= BINARY));
     for (int op = 1; op <= last; op += stride)
-        submit_both(family, kind, op, kind == BINARY && op >= CLS_BINARY_EQ ? CLS_U8 : type);
+        submit_both(family, kind, op, kind == BINARY && is_comparison(op) ? CLS_U8 : type);
     if (kind == WHERE) {
         submit_both(family, kind, 0, type);
         submit_both(family, kind, 0, type);
