@@ -203,7 +203,8 @@ static R FN(op_cast)(T x) { return CASTED(x); }
 /* To the 24 digits of a float, of which the last is odd where any is lost: whatever OUT then rounds at, this is on the
  * same side of it as x. */
 static R FN(op_cast)(T x) {
-    const U size = abs(x), most = (U)(sizeof(A) * 8 - 24);
+    /* Not abs(): PoCL 7.1 then takes the least integer for a positive number. */
+    const U size = x < (T)0 ? (U)((U)0 - AS_U(x)) : AS_U(x), most = (U)(sizeof(A) * 8 - 24);
     const U lost = sizeof(A) < 4 ? (U)0 : most - min(clz(size), most);
     const U kept = size >> lost << lost;
     const V(float) value = CONVERT(float)(kept | (kept != size ? (U)1 << lost : (U)0));

@@ -30,7 +30,8 @@
  * @retval CLS_ERROR_TYPE_MISMATCH  the element types do not fit together, or the operation does not
  *                                  support them
  * @retval CLS_ERROR_OVERLAP        output and input overlap without being the same bytes
- * @retval CLS_ERROR_UNSUPPORTED    f64 on a device without it; the detail names the type. Also if the
+ * @retval CLS_ERROR_UNSUPPORTED    f64 on a device without it; the detail names the type. f64 to f16 or bf16, functions
+ *                                  and sums of floats on a device whose floats keep more digits than they have. Also if the
  *                                  device's compiler does not build the operation, since it lacks
  *                                  a function; the detail has its words
  * @retval CLS_ERROR_OUT_OF_MEMORY

@@ -65,14 +65,13 @@ static cls_status check_operation(const struct batch *batch, const struct record
     if (!status)
         status = is_reduction(row) ? check_reduction(recording, types, node->count)
                                    : map_check_inputs(row, types);
-    if (!status)
-        status = map_check_rounding(row, types[0], batch->context);
     if (status)
         return status;
     node->dtype = row->family == OP_CAST    ? recording->to
                   : row->family == OP_WHERE ? types[1]
                                             : op_result_dtype(row, types[0]);
-    return batch_check_dtype(batch, row->name, node->dtype);
+    status = batch_check_dtype(batch, row->name, node->dtype);
+    return status ? status : map_check_rounding(row, types[0], node->dtype, batch->context);
 }
 
 /* Adds the parameter as one more input: a hidden constant. */

@@ -99,12 +99,18 @@ cls_status map_check_inputs(const struct op_row *row, const cls_dtype *types) {
     return row->family == OP_BINARY ? map_check_typed(row, "b", types[1], types[0]) : CLS_SUCCESS;
 }
 
-/* Functions and sums are made of steps whose rounding errors count; other operations are one step. */
-cls_status map_check_rounding(const struct op_row *row, cls_dtype dtype,
+/* Functions and sums are made of steps whose rounding errors count, and so are casts of f64 to 16 bits; other operations
+ * are one step. */
+static bool has_steps(const struct op_row *row, cls_dtype in, cls_dtype out) {
+    if (row->family == OP_CAST)
+        return in == CLS_F64 && (out == CLS_F16 || out == CLS_BF16);
+    return type_row(in)->is_float &&
+           (row->floats_only || row->result == RESULT_TOTAL || row->result == RESULT_MEAN);
+}
+
+cls_status map_check_rounding(const struct op_row *row, cls_dtype in, cls_dtype out,
                               const struct context *context) {
-    const bool has_steps =
-        row->floats_only || row->result == RESULT_TOTAL || row->result == RESULT_MEAN;
-    if (!has_steps || !type_row(dtype)->is_float || caps_trusts(context->caps, TRUST_ROUNDING))
+    if (!has_steps(row, in, out) || caps_trusts(context->caps, TRUST_ROUNDING))
         return CLS_SUCCESS;
     return trust_refuse(context->device, TRUST_ROUNDING);
 }
@@ -218,7 +224,8 @@ static cls_status run(struct op_call *call, const struct op_row *row,
     if (!status)
         status = map_check_device(call);
     if (!status)
-        status = map_check_rounding(row, call->views[0].dtype, call->context);
+        status = map_check_rounding(row, call->views[0].dtype, call->views[call->n_views - 1].dtype,
+                                    call->context);
     if (status || call->views[0].count == 0)
         return status;
     return launch(call, map_row_in_effect(call, row), parameter);

@@ -41,7 +41,7 @@ cls_status map_check_device(const struct op_call *call);
 const struct op_row *map_row_in_effect(const struct op_call *call, const struct op_row *row);
 
 /* CLS_ERROR_UNSUPPORTED where the operation depends on how floats are rounded, and the device's are not. */
-cls_status map_check_rounding(const struct op_row *row, cls_dtype dtype,
+cls_status map_check_rounding(const struct op_row *row, cls_dtype in, cls_dtype out,
                               const struct context *context);
 
 /* The launch shape on the call's device, for views that are or are not aligned for vectors. */

@@ -27,11 +27,12 @@ static cls_status matrices_check(const struct matrix_work *work) {
     cls_status status = map_check_types(&work->op, work->row);
     if (!status)
         status = map_check_device(&work->op);
-    if (!status)
-        status = map_check_rounding(work->row, work->op.views[0].dtype, work->op.context);
     for (unsigned i = 0; i + 1 < work->n_operands && !status; i++)
         status = matrix_check_overlap(work->name, &work->op, work->operands, i, i == 0);
-    return status;
+    return status
+               ? status
+               : map_check_rounding(work->row, work->op.views[0].dtype,
+                                    work->op.views[work->n_operands - 1].dtype, work->op.context);
 }
 
 /* --- the launch --- */

@@ -109,7 +109,7 @@ static cls_status check_inputs(const struct op_call *call, const struct op_reduc
     cls_status status = op_check_dtype(call, work->dtype);
     if (!status)
         status = op_check_dtype(call, result);
-    return status ? status : map_check_rounding(work->row, work->dtype, call->context);
+    return status ? status : map_check_rounding(work->row, work->dtype, result, call->context);
 }
 
 static cls_status check_output(const struct op_call *call, const struct op_reduction *work) {

@@ -57,8 +57,8 @@ static cls_status lines_check(const struct lines *lines) {
     if (!status)
         status = map_check_typed(row, "out", call->views[1].dtype, result);
     if (!status)
-        status = map_check_rounding(row, in, call->context);
-    return status ? status : lines_check_overlap(lines);
+        status = lines_check_overlap(lines);
+    return status ? status : map_check_rounding(row, in, result, call->context);
 }
 
 /* --- the launches --- */

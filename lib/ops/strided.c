@@ -49,7 +49,9 @@ static cls_status strided_check(const struct strided_work *work) {
     if (!status)
         status = map_check_device(&work->op);
     return status ? status
-                  : map_check_rounding(work->row, work->op.views[0].dtype, work->op.context);
+                  : map_check_rounding(work->row, work->op.views[0].dtype,
+                                       work->op.views[work->layout.n_views - 1].dtype,
+                                       work->op.context);
 }
 
 /* --- the launch --- */
