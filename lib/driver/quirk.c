@@ -153,6 +153,14 @@ static const struct quirk_row rows[] = {
               "Released queues leak memory: a loop that created, used and released 12,800 queues "
               "leaked 440 MiB, most of it with the first thousand; streams that are created and "
               "destroyed leak as much."}},
+    /* Seen with 26.2: by raw OpenCL in half of the runs, and no less with one call at a time. */
+    {.bit = QUIRK_COVERED,
+     .platform = RUSTICL,
+     .from = 26,
+     .text =
+         {"threads_spoil_memory",
+          "When several host threads launch kernels, the driver may write into memory that it has freed, which spoils "
+          "results or ends the process. The library cannot prevent it: let one thread submit."}},
     {.bit = QUIRK_NULL_BUFFER_HANGS,
      .platform = RUSTICL,
      .from = 26,
