@@ -298,8 +298,10 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
 static bool make_handles(enum handle_type type, cls_context gone) {
     const struct handle_row *row = &handle_rows[type];
     struct handles *of = &stock.handles[type];
-    return !row->make(stock.handles[CONTEXT].live, &of->live) &&
-           !row->make(stock.handles[CONTEXT].foreign, &of->foreign) &&
+    const cls_status status = row->make(stock.handles[CONTEXT].live, &of->live);
+    if (status == CLS_ERROR_UNSUPPORTED) /* by the device: calls on such objects are not tried */
+        return true;
+    return !status && !row->make(stock.handles[CONTEXT].foreign, &of->foreign) &&
            !row->make(stock.handles[CONTEXT].live, &of->stale) && !row->destroy(of->stale) &&
            (row->stands_alone || !row->make(gone, &of->orphan));
 }
