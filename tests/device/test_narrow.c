@@ -26,6 +26,18 @@ static void *cast(cls_dtype from, cls_dtype to, const void *in, size_t count) {
     return view_take(b);
 }
 
+static void need_casts_of_f64(void) {
+    const double one = 1;
+    NEED_TYPE(CLS_F64);
+    const cls_array in = view_make(CLS_F64, 0, 1, &one), out = view_make(CLS_F16, 0, 1, NULL);
+    const cls_status status = cls_cast(in, out, NULL);
+    view_destroy(in);
+    view_destroy(out);
+    if (status == CLS_ERROR_UNSUPPORTED)
+        SKIP_BECAUSE("the device's floats keep more digits than they have");
+    OK(status);
+}
+
 static uint16_t *all_elements(void) {
     uint16_t *all = malloc(ELEMENTS * sizeof *all);
     assert_non_null(all);
@@ -64,7 +76,7 @@ static void elements_go_to_f32_and_back(void **state) {
 
 static void elements_go_to_f64_and_back(void **state) {
     (void)state;
-    NEED_TYPE(CLS_F64);
+    need_casts_of_f64();
     for (unsigned t = 0; t < 2; t++)
         there_and_back(narrow_types[t], CLS_F64);
 }
@@ -111,7 +123,7 @@ static void f32_turns_where_it_is_to(void **state) {
 
 static void f64_turns_where_it_is_to(void **state) {
     (void)state;
-    NEED_TYPE(CLS_F64);
+    need_casts_of_f64();
     for (unsigned t = 0; t < 2; t++)
         check_turns(narrow_types[t], CLS_F64);
 }

@@ -50,7 +50,7 @@ static void bad_handle(const struct arg *arg, unsigned slot, struct bad_list *li
         add_bad(list, "null", CLS_ERROR_INVALID_HANDLE, of_pointer(NULL));
     add_bad(list, "a stale handle", CLS_ERROR_INVALID_HANDLE, of_pointer(of->stale));
     for (int other = 0; other < HANDLE_TYPES; other++)
-        if (other != (int)type)
+        if (other != (int)type && stock.handles[other].live)
             add_bad(list, "a handle of another type", CLS_ERROR_INVALID_HANDLE,
                     of_pointer(stock.handles[other].live));
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++)
