@@ -5,8 +5,8 @@
  *
  * Integer code that takes every element of a vector the same way through: it is the same bits on every device, and a
  * CPU's vector unit does it as fast as memory goes. Nothing here makes or reads a float below the smallest normal one,
- * which devices may take for zero. NVIDIA's GPUs, where arithmetic would be the limit, have instructions for halves: their
- * numbers are the same bits too, and a NaN is one of the same sign.
+ * which devices may take for zero. NVIDIA's GPUs, where arithmetic would be the limit, have instructions for halves, which
+ * give the same bits for every number; the sign of a NaN that they read may be lost.
  */
 #ifndef NARROW_ONCE
 #define NARROW_ONCE

@@ -151,8 +151,8 @@ OF_LANE(merged)
 /* Of all lanes, then of the results for these. */
 #define MERGE(name, merge)                                                                       \
     static merged name(merged mine, uint team, local merged *shared) {                           \
-        const uint parts = team / LANES, here = get_local_id(0);                                    \
-        for (uint mask = min(team, (uint)LANES) / 2; mask; mask /= 2)                          \
+        const uint parts = team / LANES, here = get_local_id(0);                                 \
+        for (uint mask = min(team, (uint)LANES) / 2; mask; mask /= 2)                            \
             mine = merge(mine, of_lane(mine, mask));                                             \
         if (parts < 2)                                                                           \
             return mine;                                                                         \

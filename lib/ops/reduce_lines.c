@@ -102,10 +102,10 @@ static struct lines_cut cut_across(const struct lines *lines, const struct spec 
     const size_t block = (size_t)spec->vector * spec->batch;
     const size_t blocks = divide_up(lines->count, block);
     const bool runs = spec->local == 1;
-    const size_t wanted = wanted_items(&lines->op, runs) / blocks;
+    const size_t wanted = wanted_items(&lines->op, runs), parts = wanted / blocks;
     cut_steps(lines->length, runs ? LEAST_STEPS : GPU_LEAST_STEPS,
-              runs ? wanted : lesser(wanted, GPU_MOST_PARTS), &cut);
-    cut.each = lines_of_item(local, lines->length * block, blocks / wanted_items(&lines->op, runs));
+              runs ? parts : lesser(parts, GPU_MOST_PARTS), &cut);
+    cut.each = lines_of_item(local, lines->length * block, blocks / wanted);
     cut.items = divide_up(divide_up(blocks, cut.each) * cut.parts, cut.local) * cut.local;
     return cut;
 }

@@ -230,7 +230,7 @@ static void counts_as_0_from_the_end_on(void **state) {
     }
 }
 
-/* relu: what is not above 0 takes no part, with whatever comes from behind. */
+/* The gradient of relu is 0 where x is not above 0, even if dy is infinite or NaN, and dy where x is NaN. */
 static void relu_at_0(void **state) {
     const float x[6] = {0, -0.0f, 0, -1, FLT_MIN, NAN};
     const float d[6] = {5, 5, NAN, INFINITY, 5, -5}, expected[6] = {0, 0, 0, 0, 5, -5};
