@@ -10,13 +10,14 @@
  *     -DW=4             elements in a vector
  *     -DRUNS            the shape of CPUs: a team is one item, which takes several rows, one after the other
  *     -DGROUP=256       otherwise the work-items of a group, which has teams of one size, a power of two
- *     -DEACH=16         and the elements of a row that an item keeps in registers; 0: reads it twice instead
+ *     -DEACH=16         and the elements of a row that an item keeps in registers; 0: it keeps none
+ *     -DRING=32         with these, those that it keeps in local memory; the team is the group (long_rows.cl)
  *
  * In the shape of GPUs a row is whole vectors, aligned as such. So are the numbers for columns, with a step of 1; where W is
  * 1 with any.
  *
- * Places are (first element, distance between rows), shape is (rows, columns), and split is (items of a team, rows of an
- * item).
+ * Places are (first element, distance between rows), shape is (rows, columns), and split is (items of a team, rows that
+ * follow one another of an item of a CPU, or of a team, each in a round of all teams).
  *
  * In place is allowed: an item writes the elements that it reads itself, and those of other items that it reads, that of
  * a label, it has read before the team's first barrier, behind which the first element is written.
@@ -62,8 +63,8 @@ typedef elements stored;
 #endif
 typedef union { T vector; E each[W]; } split_value;
 typedef union { elements vector; element each[W]; } split_elements;
-/* An element's number in its row, and how many there are from one on. Rows that registers keep are short. */
-#if !defined(RUNS) && EACH > 0
+/* An element's number in its row, and how many there are from one on. Rows that an item keeps its part of are short. */
+#if !defined(RUNS) && (EACH > 0 || defined(RING))
 typedef uint place;
 typedef int count;
 #else
@@ -325,7 +326,6 @@ static T written(T power, const struct row *row, place column) {
 /* --- one row --- */
 
 #define PART (64 * STEP) /* elements of which an item makes a sum by itself, before it is added to the row's */
-#define AHEAD (16 / W)   /* vectors that an item has under way, and takes as one */
 
 #ifdef NORM_GRADIENT
 #include "norm_gradient.cl"
@@ -407,15 +407,14 @@ static void go_over(struct row *row, global const element *in, global element *o
     }
 }
 
-#elif defined(NORM)
-/* An item's sum of the elements less `base`, or of the squares of these. Without the team's barriers: PoCL 3.1 gives wrong
- * sums where a function that has loops and barriers is called twice. */
-static E sum_over(const struct row *row, global const element *in, E base, bool squares OF_TEAM) {
+#elif defined(NORM) && defined(RUNS)
+/* The sum of the elements less `base`, or of the squares of these. */
+static E sum_over(const struct row *row, global const element *in, E base, bool squares) {
     T total = 0;
-    for (ulong i = me * W; i < row->columns;) {
+    for (ulong i = 0; i < row->columns;) {
         const ulong end = min(i + PART, row->columns);
         T sum = 0;
-        for (; i < end; i += STEP) {
+        for (; i < end; i += W) {
             const T away = read(in + i, LEFT(row->columns, i), base) - base;
             sum += squares ? away * away : away;
         }
@@ -424,61 +423,13 @@ static E sum_over(const struct row *row, global const element *in, E base, bool 
     return sum_of(total);
 }
 
-#if defined(ROW_layer_norm) && !defined(RUNS)
-/* How many elements, their mean, and the sum of the squared distances from it. Merged as by Chan, Golub and LeVeque:
- * "Updating formulae and a pairwise algorithm for computing sample variances", 1979. */
-struct moments {
-    E n, mean, squares;
-};
-
-static void take(struct moments *all, const T *x, const bool *is_there) {
-    T sum = 0, squares = 0;
-    E n = 0;
-    for (uint j = 0; j < AHEAD; j++) {
-        sum += x[j];
-        n += is_there[j] ? W : 0;
-    }
-    const E mean = sum_of(sum) / n;
-    for (uint j = 0; j < AHEAD; j++) {
-        const T away = is_there[j] ? x[j] - mean : (T)0;
-        squares += away * away;
-    }
-    const E away = mean - all->mean, part = n / (all->n + n);
-    all->squares += sum_of(squares) + away * away * all->n * part;
-    all->mean += away * part;
-    all->n += n;
-}
-
-static struct moments moments_of(const struct row *row, global const element *in OF_TEAM) {
-    struct moments all = {0, 0, 0};
-    for (place at = me * W; at < row->columns; at += AHEAD * STEP) {
-        T x[AHEAD];
-        bool is_there[AHEAD];
-        for (uint j = 0; j < AHEAD; j++) {
-            const place i = at + j * STEP;
-            is_there[j] = i < row->columns;
-            x[j] = read(in + i, LEFT(row->columns, i), 0);
-        }
-        take(&all, x, is_there);
-    }
-    return all;
-}
-#endif
-
-static void go_over(struct row *row, global const element *in, global element *out SHARED) {
-#if defined(ROW_layer_norm) && !defined(RUNS)
-    const struct moments its = moments_of(row, in ITS_TEAM);
-    row->m = TEAM_SUM(its.n * its.mean) / (E)row->columns;
-    const E away = its.mean - row->m;
-    take_squares(row, TEAM_SUM(its.squares + its.n * away * away));
-#else
+static void go_over(struct row *row, global const element *in, global element *out) {
     row->m = 0;
 #ifdef ROW_layer_norm
-    row->m = TEAM_SUM(sum_over(row, in, 0, false ITS_TEAM)) / (E)row->columns;
+    row->m = sum_over(row, in, 0, false) / (E)row->columns;
 #endif
-    take_squares(row, TEAM_SUM(sum_over(row, in, row->m, true ITS_TEAM)));
-#endif
-    for (ulong i = me * W; i < row->columns; i += STEP)
+    take_squares(row, sum_over(row, in, row->m, true));
+    for (ulong i = 0; i < row->columns; i += W)
         write(written(read(in + i, LEFT(row->columns, i), 0), row, i), out + i,
               LEFT(row->columns, i));
 }
@@ -560,42 +511,7 @@ static void go_over(struct row *row, global const element *in, global element *o
 }
 
 #else
-/* The greatest element so far and the sum for it, which is taken along when there is a greater one. */
-static void take(T *x, E *m, E *s) {
-    T best = x[0], sum = 0;
-    for (uint j = 1; j < AHEAD; j++)
-        best = x[j] > best ? x[j] : best;
-    const E now = greater(*m, greatest(best)), base = base_of(now);
-    for (uint j = 0; j < AHEAD; j++)
-        sum += exp_of(x[j] - base);
-    *s = *s * exp(*m - base) + sum_of(sum);
-    *m = now;
-}
-
-static void go_over(struct row *row, global const element *in, global element *out SHARED) {
-    const ulong columns = row->columns;
-    E m = -INFINITY, s = 0;
-    for (ulong at = me * W; at < columns; at += AHEAD * STEP) {
-        T x[AHEAD];
-        for (uint j = 0; j < AHEAD; j++) {
-            const ulong i = at + j * STEP;
-            x[j] = read(in + i, LEFT(columns, i), -INFINITY);
-        }
-        take(x, &m, &s);
-    }
-    row->m = TEAM_GREATEST(m);
-    row->s = TEAM_SUM(s * exp(m - base_of(row->m)));
-    row->s = row->m == -INFINITY ? (E)NAN : row->s;
-#ifdef WRITES
-    for (ulong i = me * W; i < columns; i += STEP) {
-        T x = read(in + i, LEFT(columns, i), 0);
-#ifndef ROW_log_softmax
-        x = exp_of(x - row->m);
-#endif
-        write(written(x, row, i), out + i, LEFT(columns, i));
-    }
-#endif
-}
+#include "long_rows.cl"
 #endif
 
 /* --- the launch --- */
@@ -624,21 +540,33 @@ kernel void rows(global const element *in, ulong2 in_at,
 #endif
                  ulong2 shape, uint2 split) {
 #ifdef RUNS
-    const ulong first = get_global_id(0) * (ulong)split.y;
+    const ulong first = get_global_id(0) * (ulong)split.y, step = 1;
     const ulong end = min(first + split.y, shape.x);
 #else
     local merged shared[2 * GROUP];
-    const uint team = split.x, me = get_local_id(0) & (team - 1), turn = 31 - clz(team);
-    const ulong first = (get_group_id(0) * (ulong)GROUP + get_local_id(0)) >> turn;
-    const ulong end = first + 1; /* behind the last row too: all items of the group come to its barriers */
+#ifdef RING
+    const uint team = GROUP;
+#else
+    const uint team = split.x;
 #endif
-    for (ulong i = first; i < end; i++) {
+    const uint me = get_local_id(0) & (team - 1), turn = 31 - clz(team);
+    const ulong first = (get_group_id(0) * (ulong)GROUP + get_local_id(0)) >> turn;
+    const ulong step = (get_num_groups(0) * (ulong)GROUP) >> turn;
+    /* Behind the last row too: all items of the group come to its barriers. */
+    const ulong end = first + split.y * step;
+#endif
+#define ROW_AT(i) (in + in_at.x + ((i) < shape.x ? (i) : 0) * in_at.y)
+#define COLUMNS_AT(i) ((i) < shape.x ? (place)shape.y : 0)
+#ifdef RING
+    local elements rings[RING / W * GROUP], *const ring = rings + get_local_id(0);
+    struct found found = look_over(ROW_AT(first), COLUMNS_AT(first), ring ITS_TEAM);
+#endif
+    for (ulong i = first; i < end; i += step) {
         struct row row;
-        row.columns = i < shape.x ? (place)shape.y : 0;
+        row.columns = COLUMNS_AT(i);
         const ulong at = i < shape.x ? i : 0;
-        global const element *const from = in + in_at.x + at * in_at.y;
 #ifdef LABELS
-        take_label(&row, labels[labels_at.x + at * labels_at.y], from);
+        take_label(&row, labels[labels_at.x + at * labels_at.y], ROW_AT(i));
 #endif
 #ifdef ROW_cross_entropy_gradient
         row.factor = number;
@@ -658,9 +586,11 @@ kernel void rows(global const element *in, ulong2 in_at,
         global element *const to = 0;
 #endif
 #ifdef TWO_INPUTS
-        go_over(&row, from, gradient + gradient_at.x + at * gradient_at.y, to SHARE);
+        go_over(&row, ROW_AT(i), gradient + gradient_at.x + at * gradient_at.y, to SHARE);
+#elif defined(RING)
+        go_over(&row, &found, ring, ROW_AT(i + step), COLUMNS_AT(i + step), to SHARE);
 #else
-        go_over(&row, from, to SHARE);
+        go_over(&row, ROW_AT(i), to SHARE);
 #endif
 #ifdef LABELS
         if (me == 0 && i < shape.x)

@@ -15,7 +15,8 @@
  * Each call but a reduction and the gradient of a norm is one launch. A row is read from memory once where it fits into what a
  * work-group keeps in registers or, on CPUs, into a core's cache; a longer one is read two or three times.
  * GPUs with groups of 512 work-items keep 16,384 elements; half as many with two inputs, of f64, and where a row is not
- * whole vectors of 16 bytes at multiples of 16 bytes. A call without rows or columns submits nothing, and
+ * whole vectors of 16 bytes at multiples of 16 bytes. With groups of 1,024 and 80 or 144 KiB of local memory they keep rows of
+ * one matrix up to 64 or 128 KiB there. A call without rows or columns submits nothing, and
  * still returns the stream's error; sums and means of lines without elements are written, as 0 and NaN.
  *
  * In place: an output may be the same view as a matrix of the inputs, with the same buffer, offset and

@@ -46,6 +46,7 @@ struct caps {
     double flush_ns;              /* clFlush of an idle queue */
     double event_query_ns;        /* clGetEventInfo of the status */
     double fill_gbs[FILL_WIDTHS]; /* by the pattern's width; 0: not measured */
+    double local_array_bytes;     /* that a kernel's own arrays in local memory may have */
     double trial_seed;            /* of what the trials have drawn */
     enum trial_verdict verdicts[TRUSTS]; /* of the trials (driver/trust.h) */
     char untried[96];                    /* why the first that is untried is so; not on disk */

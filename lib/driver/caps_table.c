@@ -56,6 +56,8 @@ static const struct figure {
     FILL(2, 4),
     FILL(3, 8),
     FILL(4, 16),
+    FIGURE(local_array_bytes, "B",
+           "local memory that a kernel's own arrays may have, stated or tried"),
     FIGURE(trial_seed, "",
            "the trials of trusted mechanisms drew offsets, sizes and shapes from it"),
     FLAG(prefer_in_order, "chosen: streams run on in-order queues unless told otherwise"),

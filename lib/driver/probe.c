@@ -210,6 +210,7 @@ static bool run_all(struct probe *probe, void *out) {
     probe_binary(probe, caps);
     probe_kernel_overlap(probe, caps);
     probe_fills(probe, caps);
+    probe_local_arrays(probe, caps);
     return probe_copies(probe, caps) && all_tried && !probe->stuck && probe->code == CL_SUCCESS;
 }
 

@@ -11,7 +11,7 @@
  * No probe makes a user event, or uses clFinish to wait.
  *
  * probe.c runs the probes and has the small ones; probe_build.c, probe_launch.c, probe_overlap.c,
- * probe_fill.c, probe_matrix.c and probe_copy.c have one subject each; probe_context.c, below them, has the context and
+ * probe_fill.c, probe_local.c, probe_matrix.c and probe_copy.c have one subject each; probe_context.c, below them, has the context and
  * its commands.
  */
 #ifndef CLSTREAM_DRIVER_PROBE_H
@@ -57,6 +57,7 @@ bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries);
 
 void probe_launches(struct probe *probe, struct caps *caps);
 void probe_binary(struct probe *probe, struct caps *caps);
+void probe_local_arrays(struct probe *probe, struct caps *caps);
 void probe_kernel_overlap(struct probe *probe, struct caps *caps);
 void probe_fills(struct probe *probe, struct caps *caps);
 void probe_matrix_units(struct probe *probe, struct units *units);

@@ -14,8 +14,10 @@ enum {
         8192, /* of a CPU's work-item, which takes a row at least: microseconds of work */
     SHORT_LOOP_COLUMNS = 1 << 17, /* three times a sixteenth of them is far below 65,535 steps */
     ITEMS_PER_UNIT = 4,
-    COALESCED = 32,               /* items that read neighbouring elements together */
-    KEEPING_ITEMS_PER_UNIT = 1024 /* of a GPU, which registers have room for */
+    COALESCED = 32,                /* items that read neighbouring elements together */
+    KEEPING_ITEMS_PER_UNIT = 1024, /* of a GPU, which registers have room for */
+    RINGS_PER_UNIT =
+        2 /* which local memory has room for, or for one, which is replaced by another */
 };
 
 /* --- operands --- */
@@ -168,6 +170,13 @@ static bool rows_aligned(const struct row_call *call) {
     return true;
 }
 
+static bool may_use_ring(const struct row_call *call, enum row_way way) {
+    const bool has_one = call->kind == ROW_SOFTMAX || call->kind == ROW_LOG_SOFTMAX ||
+                         call->kind == ROW_CROSS_ENTROPY_GRADIENT || call->kind == ROW_LAYER_NORM ||
+                         call->kind == ROW_RMS_NORM;
+    return has_one && (double)row_ring_bytes(way) <= call->op.caps->local_array_bytes;
+}
+
 /* The first that fits. */
 static cls_status find_spec(const struct row_call *call, const struct spec **spec) {
     const cls_dtype dtype = call->operands[0].array.dtype;
@@ -175,6 +184,8 @@ static cls_status find_spec(const struct row_call *call, const struct spec **spe
     if (by_item(call))
         return spec_of_rows(call->kind, dtype, ROWS_BY_ITEM, false, spec);
     for (enum row_way way = ROWS_KEPT; way < ROWS_READ_TWICE; way++) {
+        if (row_way_is_ring(way) && !may_use_ring(call, way))
+            continue;
         cls_status status = spec_of_rows(call->kind, dtype, way, aligned, spec);
         if (status)
             return status;
@@ -186,10 +197,10 @@ static cls_status find_spec(const struct row_call *call, const struct spec **spe
     return spec_of_rows(call->kind, dtype, ROWS_READ_TWICE, aligned, spec);
 }
 
-/* Items of a team: as many as can keep the row, and of a short row as many as read neighbours. */
+/* Items of a team: as many as can keep the row, and of a short row as many as read neighbours; with a ring all. */
 static size_t team_of(const struct row_call *call, const struct spec *spec) {
     const size_t vectors = (call->columns + spec->vector - 1) / spec->vector;
-    size_t team = 1;
+    size_t team = spec->steps ? spec->local : 1;
     while (team < spec->local &&
            (team * spec->batch < call->columns || (team < COALESCED && team < vectors)))
         team *= 2;
@@ -204,11 +215,14 @@ static size_t rows_of_item(const struct row_call *call) {
     return clamp(lesser(share, most), 1, call->rows);
 }
 
-/* Of a GPU: one, but with sums over rows as many as leave it enough to do: of rows that registers keep few teams, whose
- * parts are little memory. */
+/* Of a GPU: one, but as many as there are for each team that it has room for with a ring, and with sums over rows as
+ * many as leave it enough to do: of rows that registers keep few teams, whose parts are little memory. */
 static size_t rows_of_team(const struct row_call *call, const struct spec *spec, size_t team) {
+    const size_t units = call->op.device->info.compute_units;
     const size_t each = spec->batch ? KEEPING_ITEMS_PER_UNIT : 2 * REDUCTION_ITEMS_PER_UNIT;
-    const size_t items = call->op.device->info.compute_units * each;
+    const size_t items = units * each;
+    if (spec->steps)
+        return divide_up(call->rows, units * RINGS_PER_UNIT);
     return call->n_sums ? clamp(call->rows / (items / team + 1), 1, ROW_SUMS_PART) : 1;
 }
 

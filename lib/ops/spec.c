@@ -282,18 +282,26 @@ static const struct {
 } row_ways[ROW_WAYS] = {[ROWS_BY_ITEM] = {1, 0},
                         [ROWS_KEPT] = {256, 64},
                         [ROWS_KEPT_256] = {256, 128},
+                        [ROWS_RING_64] = {1024, 64},
+                        [ROWS_RING_128] = {1024, 128},
                         [ROWS_KEPT_512] = {512, 128},
                         [ROWS_READ_TWICE_1024] = {1024, 0},
                         [ROWS_READ_TWICE] = {256, 0}};
 
-/* Elements that an item keeps: not more numbers of 4 bytes, of all that it has for each, than registers are for. */
+/* What the ring keeps, and two numbers of each item, by which a team merges what it found. */
+size_t row_ring_bytes(enum row_way way) {
+    return row_way_is_ring(way) ? row_ways[way].local * (row_ways[way].bytes + 2 * sizeof(double))
+                                : 0;
+}
+
+/* Elements that an item keeps in registers: not more numbers of 4 bytes, of all that it has for each, than registers are for. */
 static unsigned elements_kept(enum row_op op, const struct type_row *type, enum row_way way) {
     enum { MOST = 32 };
     const bool has_more = op == ROW_SOFTMAX_GRADIENT || op == ROW_LOG_SOFTMAX_GRADIENT ||
                           op == ROW_LAYER_NORM_GRADIENT || op == ROW_RMS_NORM_GRADIENT;
     const unsigned most = has_more ? MOST / 2 : MOST;
     const unsigned all = row_ways[way].bytes / (unsigned)type->size;
-    return all < most ? all : most;
+    return all < most || row_way_is_ring(way) ? all : most;
 }
 
 static struct spec *rows_spec_new(enum row_op op, const struct type_row *type, enum row_way way,
@@ -305,10 +313,13 @@ static struct spec *rows_spec_new(enum row_op op, const struct type_row *type, e
         return NULL;
     spec->vector = way == ROWS_BY_ITEM ? RUN_VECTOR : aligned ? (unsigned)(16 / type->size) : 1;
     spec->batch = elements_kept(op, type, way);
-    if (spec->vector == 1 && spec->batch > MOST_SINGLE)
+    if (spec->vector == 1 && spec->batch > MOST_SINGLE && !row_way_is_ring(way))
         spec->batch = MOST_SINGLE;
     spec->local = row_ways[way].local;
-    if (way != ROWS_BY_ITEM)
+    spec->steps = row_way_is_ring(way);
+    if (row_way_is_ring(way))
+        snprintf(shape, sizeof shape, "GROUP=%u -DEACH=0 -DRING=%u", spec->local, spec->batch);
+    else if (way != ROWS_BY_ITEM)
         snprintf(shape, sizeof shape, "GROUP=%u -DEACH=%u", spec->local, spec->batch);
     snprintf(spec->label, sizeof spec->label, "%s_%s", row_ops[op], type->name);
     snprintf(spec->options, sizeof spec->options, "-w -DROW_%s -DTYPE=%s -DSUM=%s -DW=%u -D%s",

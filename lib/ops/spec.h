@@ -105,19 +105,29 @@ enum row_op {
 };
 
 /* Who goes over a row: an item of a CPU; items of a group of 256 or 512, which keep it in registers; those of a group of
- * 1,024 or 256, which read it twice. */
+ * 1,024, which keep it in 64 or 128 KiB of local memory, while the next one is under way; those of a group of 1,024 or
+ * 256, which read it twice. */
 enum row_way {
     ROWS_BY_ITEM,
     ROWS_KEPT, /* half as much of it, by teams of 1 to 256 items */
     ROWS_KEPT_256,
+    ROWS_RING_64,
+    ROWS_RING_128,
     ROWS_KEPT_512,
     ROWS_READ_TWICE_1024,
     ROWS_READ_TWICE,
     ROW_WAYS
 };
 
+static inline bool row_way_is_ring(enum row_way way) {
+    return way == ROWS_RING_64 || way == ROWS_RING_128;
+}
+
+/* The local memory that its groups take; 0: it is no such way. */
+size_t row_ring_bytes(enum row_way way);
+
 /* For matrices of f32, f64, f16 or bf16, whose rows are all `aligned`, vectors of 16 bytes, or not. `batch` is the elements
- * that an item keeps; 0: it keeps none. */
+ * that an item keeps; 0: it keeps none. `steps` is not 0 where a team goes on to further rows. */
 cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool aligned,
                         const struct spec **spec);
 

@@ -68,6 +68,11 @@ programs() {
         rows(name, "bfloat16", "float", 1, "GROUP=1024 -DEACH=16")
         rows(name, "float", "float", 4, "GROUP=1024 -DEACH=0")
     }
+    # Kept in local memory.
+    function ring(name) {
+        rows(name, "half", "float", 8, "GROUP=1024 -DEACH=0 -DRING=32")
+        rows(name, "float", "float", 1, "GROUP=1024 -DEACH=0 -DRING=32")
+    }
     # Of a CPU, and of a GPU with rows that are aligned or not.
     function indices(op, number, type, bits) {
         printf "indices.cl -D%s -DINDEX=%s -DTYPE=%s -DW=16 -DEACH=1 -DRUNS -DROWS\n", op, number, type
@@ -126,6 +131,7 @@ programs() {
         print "pack.cl -DIN=half -DTYPE=half -DSUM=float -DW=1 -DPRODUCTS=1 -DCOLUMNS=256"
         all_rows("softmax"); all_rows("log_softmax"); all_rows("softmax_gradient")
         all_rows("log_softmax_gradient"); all_rows("cross_entropy"); all_rows("cross_entropy_gradient")
+        ring("softmax"); ring("log_softmax"); ring("cross_entropy_gradient"); ring("layer_norm"); ring("rms_norm")
         all_rows("layer_norm"); all_rows("rms_norm"); all_rows("layer_norm_gradient"); all_rows("rms_norm_gradient")
         row_sums("float", "float", 2); row_sums("half", "float", 1); row_sums("double", "double", 1); row_sums("bfloat16", "float", 2)
         matrix("sub", "float", "float"); matrix("add", "bfloat16", "bfloat16"); matrix("lt", "half", "uchar")

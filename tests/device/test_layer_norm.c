@@ -139,6 +139,8 @@ static void rows_of_every_length(bool by_mean, cls_dtype type, size_t most) {
         check(
             (struct norm){by_mean, type, 3, columns, i % 3, 3, 1 + i % 2, i % 2 == 0, .middle = 0});
     }
+    if (most > 9008) /* of which each team takes several */
+        check((struct norm){by_mean, type, rows_for_rounds(), 9008, 16, .middle = 3});
 }
 
 static void layer_norm(void **state) {

@@ -274,7 +274,8 @@ static void check(enum op op, cls_dtype type, struct layout at) {
 
 /* --- tests --- */
 
-/* Of all ways that a device may take: teams of 1 to 256 items, whole groups, rows that are read twice. */
+/* Of all ways that a device may take: teams of 1 to 256 items, whole groups, rows in local memory or that are read
+ * twice. */
 static const size_t lengths[] = {1,   2,    3,    10,   16,   31,    64,
                                  100, 1000, 1024, 4100, 9001, 20000, 40000};
 
@@ -287,6 +288,8 @@ static void rows_of_every_length(enum op op, cls_dtype type, bool all) {
         check(op, type, (struct layout){n > 4000 ? 1 : 5, n, i % 3, 3, i % 2 == 0});
     }
     check(op, type, (struct layout){3, 64, 64, 64, false}); /* aligned, within a matrix */
+    if (all)                                                /* of which each team takes several */
+        check(op, type, (struct layout){rows_for_rounds(), 9008, 16, 0, true});
 }
 
 static void f32(void **state) {
