@@ -2,7 +2,8 @@
 /*
  * Matrix products of random numbers through clstream, of f32 (and with TF32) and of f64, against CLBlast alone on an in-order
  * queue and, on a CPU where libopenblas.so.0 is found, against OpenBLAS: runs of products with one wait at the end. On a GPU
- * those of bf16 against those of f32. A layer in one call. And the first product after the warm-up against later ones.
+ * those of bf16 against those of f32. A layer in one call, sizes that are no multiples, and the first product after the
+ * warm-up against later ones.
  * peers/torch_gemm.py has PyTorch's times of the same products, by cuBLAS.
  */
 #include "config.h"
@@ -254,6 +255,46 @@ static void layer(const struct rig *rig, struct gemm *gemm) {
                                         .bar = rig_is_cpu(rig) ? 0 : 0.9});
 }
 
+/* Sizes of which no vector is a part, within the matrices, and sizes of which each is. */
+static double sizes_run(const struct gemm *gemm, size_t rows, size_t columns, size_t inner) {
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    config.math = gemm->math;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < gemm->repeats; i++)
+        CLS(cls_gemm_async(cls_matrix_of(gemm->a, gemm->dtype, rows, inner),
+                           cls_matrix_of(gemm->b, gemm->dtype, inner, columns),
+                           cls_matrix_of(gemm->c, gemm->dtype, rows, columns), &config,
+                           gemm->stream));
+    CLS(cls_stream_synchronize(gemm->stream));
+    return 1e3 * (now_seconds() - start) / gemm->repeats;
+}
+
+static double odd_run(void *arg, double *also) {
+    *also = 0;
+    return sizes_run(arg, 1000, 1001, 1003);
+}
+
+static double even_run(void *arg, double *also) {
+    *also = 0;
+    return sizes_run(arg, 1000, 1000, 1000);
+}
+
+/* At least 0.6 of the rate, of 1.004 times the work. */
+static void odd_sizes(struct gemm *gemm, cls_gemm_math math) {
+    const struct way rivals[] = {{"1000 x 1000 x 1000", even_run, gemm}};
+    char name[64];
+    snprintf(name, sizeof name, "gemm 1000 x 1001 x 1003 %s",
+             math == CLS_GEMM_TF32 ? "TF32" : cls_dtype_name(gemm->dtype));
+    gemm->math = math;
+    if (bench_wants(name))
+        bench_contest(&(struct contest){.name = name,
+                                        .unit = "ms",
+                                        .ours = {"odd", odd_run, gemm},
+                                        .rivals = rivals,
+                                        .n_rivals = 1,
+                                        .bar = 1.004 / 0.6});
+}
+
 /* Of bf16 against f32, which need not be of more than the bytes. */
 static void narrow(const struct rig *rig, struct gemm *wide) {
     struct gemm gemm = *wide;
@@ -270,6 +311,14 @@ static void narrow(const struct rig *rig, struct gemm *wide) {
                                     .rivals = rivals,
                                     .n_rivals = 1});
     gemm_close(&gemm);
+}
+
+static void odd_sizes_of(const struct rig *rig, struct gemm *gemm, cls_dtype dtype) {
+    gemm_open(gemm, rig, dtype, 1024, rig_is_cpu(rig) ? 2 : 64);
+    odd_sizes(gemm, CLS_GEMM_F32);
+    if (dtype == CLS_F32 && !rig_is_cpu(rig))
+        odd_sizes(gemm, CLS_GEMM_TF32);
+    gemm_close(gemm);
 }
 
 static void bout(const struct rig *rig, struct gemm *gemm, size_t n) {
@@ -310,6 +359,8 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (!rig_is_cpu(&rig) || sizes[i] <= most)
             bout(&rig, &gemm, sizes[i]);
+    odd_sizes_of(&rig, &gemm, CLS_F32);
+    odd_sizes_of(&rig, &gemm, CLS_BF16);
     CLS(cls_stream_destroy(gemm.stream));
     CL(clReleaseCommandQueue(gemm.queue));
     rig_close(&rig);
