@@ -27,15 +27,7 @@
     } while (0)
 
 /* So many rows that each group of a device that takes several at a time takes more than one, and some one less. */
-static inline size_t rows_for_rounds(void) {
-    cls_device_info info = CLS_DEVICE_INFO_INIT;
-    cls_context context;
-    size_t device;
-    OK(cls_context_default(&context));
-    OK(cls_context_get_device(context, &device));
-    OK(cls_device_get_info(device, &info));
-    return (size_t)info.compute_units * 4 + 1;
-}
+static inline size_t rows_for_rounds(void) { return device_core_count() * 4 + 1; }
 
 /* A buffer's worth of elements on the host, as doubles that the type can hold. */
 struct values {

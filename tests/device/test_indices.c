@@ -242,6 +242,8 @@ static void check_shape(const struct work *work, struct shape shape, bool counte
 static void check(void **state) {
     const struct work *work = *state;
     NEED_TYPE(work->type);
+    if (work->what == ADD)
+        NEED_ROUNDING(work->type);
     const struct shape *shapes = work->of_rows ? of_rows : of_elements;
     const size_t n =
         work->of_rows ? sizeof of_rows / sizeof *of_rows : sizeof of_elements / sizeof *of_elements;
@@ -278,6 +280,7 @@ static void in_order(void **state) {
     static int32_t zeros[ENTRIES];
     float sum = 0.1f;
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     for (int i = 0; i < ENTRIES; i++) {
         in[i] = (float)((i * 7919) % 1000) * (i % 3 ? 1e-3f : -1e3f);
         sum += in[i];
@@ -324,6 +327,7 @@ static void many_elements(void **state) {
 
 static void refusals(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     cls_array a = view_make(CLS_F32, 0, 12, NULL), b = view_make(CLS_F32, 0, 12, NULL);
     cls_array numbers = view_make(CLS_I32, 0, 12, NULL), counts = view_make(CLS_U32, 0, 2, NULL);
     const cls_matrix in = matrix_in(a, 3, 4, 4), out = matrix_in(b, 3, 4, 4),

@@ -31,6 +31,7 @@ static cls_matrix view_of(const struct norm *n, const struct values *v) {
 }
 
 static void open_norm(struct norm *n) {
+    NEED_ROUNDING(n->type);
     const size_t count = place(n, n->rows, 0) + 1;
     n->in = values_make(n->type, count, 1);
     n->out = values_make(n->type, count, 2);
@@ -186,6 +187,7 @@ static void rows_that_are_not_finite(void **state) {
 
 static void malformed_calls(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct values v = values_make(CLS_F32, 64, 1);
     const cls_matrix a = cls_matrix_of(v.buffer, CLS_F32, 4, 4),
                      b = cls_matrix_at(v.buffer, CLS_F32, 16, 4, 4);

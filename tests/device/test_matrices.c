@@ -155,6 +155,8 @@ static void check_binary(const struct work *work, const struct shape *shape, con
 static void check_operation(void **state) {
     const struct work *work = *state;
     NEED_TYPE(work->type);
+    if (!reference_takes((cls_binary_op)work->op, CLS_I32)) /* a function */
+        NEED_ROUNDING(work->type);
     void *a = hard_values(work->type, MOST, 3), *b = hard_values(work->type, 3 * MOST, 5);
     void *before = hard_values(work->result, MOST, 7);
     for (int i = 0; i < SHAPES; i++) {

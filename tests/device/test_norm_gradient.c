@@ -35,6 +35,7 @@ static cls_vector vector_of(const struct norm *n, const struct values *v) {
 }
 
 static void open_norm(struct norm *n) {
+    NEED_ROUNDING(n->type);
     const size_t count = place(n, n->rows, 0) + 1, weights = place_of_column(n, n->columns);
     n->in = values_make(n->type, count, 1);
     n->gradient = values_make(n->type, count, 2);
@@ -327,6 +328,7 @@ static void same_bits_again(void **state) {
 
 static void malformed_calls(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct values v = values_make(CLS_F32, 100, 1);
     const cls_matrix x = cls_matrix_of(v.buffer, CLS_F32, 4, 4),
                      g = cls_matrix_at(v.buffer, CLS_F32, 16, 4, 4),

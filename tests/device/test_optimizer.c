@@ -292,6 +292,7 @@ static void fill_floats(struct list *list, cls_dtype type, size_t first) {
 
 static void test_sgd(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct list list = sgd_list(MOST_ARRAYS, 0, 0, 0);
     fill_mixed(&list, 1, 1);
     run_list(&list);
@@ -299,6 +300,7 @@ static void test_sgd(void **state) {
 
 static void test_momentum(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct list list = sgd_list(MOST_ARRAYS, 0.75, 0.25, 0);
     fill_mixed(&list, 3, 2);
     run_list(&list);
@@ -306,6 +308,7 @@ static void test_momentum(void **state) {
 
 static void test_nesterov(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct list list = sgd_list(3, 0.75, 0, 1);
     fill_floats(&list, CLS_F32, 9000);
     list.config.max_norm = INFINITY;
@@ -314,6 +317,7 @@ static void test_nesterov(void **state) {
 
 static void test_adamw_clipped(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct list list = list_of(CLS_ADAMW, MOST_ARRAYS);
     fill_mixed(&list, 2, 2);
     list.config.max_norm = 3;
@@ -322,6 +326,7 @@ static void test_adamw_clipped(void **state) {
 
 static void test_adamw_of_one(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct list list = list_of(CLS_ADAMW, 1);
     fill_floats(&list, CLS_F32, 9001);
     run_list(&list);
@@ -330,6 +335,7 @@ static void test_adamw_of_one(void **state) {
 /* More than one launch has arguments for. */
 static void test_adamw_of_many(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct list list = list_of(CLS_ADAMW, MOST_ARRAYS);
     fill_floats(&list, CLS_F32, 8193);
     for (size_t i = 0; i < list.n; i++)
@@ -340,6 +346,7 @@ static void test_adamw_of_many(void **state) {
 
 static void test_empty_arrays(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct list list = list_of(CLS_ADAMW, 2);
     fill_floats(&list, CLS_F32, 0);
     list.items[1].count = 0;
@@ -354,6 +361,7 @@ static void test_cut_changes_no_bit(void **state) {
     cls_array parameters[CUTS], gradients[CUTS];
     cls_optimizer whole, parts;
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct values w = values_make(CLS_F32, COUNT, 1), g = values_make(CLS_F32, COUNT, 2),
                   again = values_make(CLS_F32, COUNT, 1);
     for (unsigned i = 0; i < CUTS; i++) {
@@ -409,6 +417,7 @@ static void check_bias(uint64_t steps) {
 static void test_bias_at_any_step(void **state) {
     static const uint64_t steps[] = {1, 2, 3, 10, 99, 1000, 12345, 1000000, UINT64_C(1) << 40};
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         check_bias(steps[i]);
 }
@@ -445,6 +454,7 @@ static void check_odd_gradient(float odd, double norm, double other, double at_o
 
 static void test_norm_that_is_no_number(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     check_odd_gradient(INFINITY, INFINITY, 0, NAN);
     check_odd_gradient(1e30f, INFINITY, 0, 0);
     check_odd_gradient(NAN, NAN, NAN, NAN);

@@ -247,11 +247,17 @@ static void check_one(const struct draw *draw, const cls_random_state *state, si
     OK(cls_random_destroy(random));
 }
 
+/* Uniform and normal numbers are made of several steps. */
+#define NEED_DRAW(draw)                                    \
+    NEED_TYPE((draw)->type);                               \
+    if ((draw)->kind == UNIFORM || (draw)->kind == NORMAL) \
+    NEED_ROUNDING((draw)->type)
+
 /* Ends of vectors, groups and runs; starts where no vector could. */
 static void is_philox(void **state) {
     static const size_t counts[] = {0, 1, 2, 3, 4, 5, 15, 17, 33, 1000, 8191, 16389};
     const struct draw *draw = *state;
-    NEED_TYPE(draw->type);
+    NEED_DRAW(draw);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (size_t offset = 0; offset < 4; offset += 1 + (i > 4))
             check_one(draw, &usual, offset, counts[i]);
@@ -263,7 +269,7 @@ static void counters_carry(void **state) {
     const cls_random_state near[] = {{7, 0, UINT32_MAX - 3},
                                      {7, 0x1234567800000009, UINT64_MAX - 3},
                                      {UINT64_MAX, UINT64_MAX, UINT64_MAX}};
-    NEED_TYPE(draw->type);
+    NEED_DRAW(draw);
     for (size_t i = 0; i < sizeof near / sizeof *near; i++)
         check_one(draw, &near[i], 1, 77);
 }
@@ -297,7 +303,7 @@ static void normal_error(void **state) {
     const double allowed = draw->type == CLS_F32 ? 8 : 16;
     const int digits = draw->type == CLS_F32 ? FLT_MANT_DIG : DBL_MANT_DIG;
     double worst = 0;
-    NEED_TYPE(draw->type);
+    NEED_DRAW(draw);
     cls_random random = random_new(&start);
     cls_array view = view_make(draw->type, 0, COUNT, NULL);
     const unsigned per = per_counter(draw);
@@ -322,7 +328,7 @@ static void normal_error(void **state) {
 static void draws_continue(void **state) {
     enum { FIRST = 400, COUNT = 1003 };
     const struct draw *draw = *state;
-    NEED_TYPE(draw->type);
+    NEED_DRAW(draw);
     cls_random random = random_new(&usual);
     cls_array whole = view_make(draw->type, 1, COUNT, NULL);
     cls_array parts = view_make(draw->type, 1, COUNT, NULL);
@@ -364,6 +370,7 @@ static void uniform_distribution(void **state) {
     unsigned bins[256] = {0}, pairs[256] = {0};
     double sum = 0;
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     float *x = sample(&draw);
     for (size_t i = 0; i < SAMPLE; i++) {
         assert_true(x[i] >= 0 && x[i] < 1);
@@ -383,6 +390,7 @@ static void normal_distribution(void **state) {
     unsigned bins[128] = {0};
     double sum = 0, squares = 0, fourth = 0, products = 0;
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     float *x = sample(&draw);
     for (size_t i = 0; i < SAMPLE; i++) {
         const double z = ((double)x[i] - 3) / 2;
@@ -430,6 +438,7 @@ static void uniform_ends(void **state) {
     static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_F16, CLS_BF16};
     static const double ranges[][2] = {{-1, 0}, {1, 1.0078125}, {60000, 65504}, {-3, -2}};
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     for (unsigned t = 0; t < 4; t++)
         for (unsigned r = 0; r < 4 && (types[t] != CLS_F64 || device_has_f64()); r++) {
             enum { COUNT = 4096 };

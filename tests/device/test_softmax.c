@@ -80,6 +80,7 @@ static void open_labels(struct work *work, unsigned seed) {
 }
 
 static void open_work(struct work *work) {
+    NEED_ROUNDING(work->type);
     const struct layout *at = &work->at;
     const size_t count = place(work, at->rows, 0) + 1;
     const cls_dtype wide = work->type == CLS_F64 ? CLS_F64 : CLS_F32;
@@ -354,6 +355,7 @@ static void labels_that_are_no_column(void **state) {
 
 static void nothing_to_do(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct values v = values_make(CLS_F32, 16, 1);
     const cls_matrix none = cls_matrix_of(v.buffer, CLS_F32, 0, 4),
                      narrow = cls_matrix_of(v.buffer, CLS_F32, 4, 0);
@@ -372,6 +374,7 @@ static void nothing_to_do(void **state) {
 
 static void malformed_calls(void **state) {
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     struct values v = values_make(CLS_F32, 64, 1);
     const cls_matrix a = cls_matrix_of(v.buffer, CLS_F32, 4, 4),
                      b = cls_matrix_at(v.buffer, CLS_F32, 16, 4, 4);

@@ -272,6 +272,9 @@ static void check_operation(void **state) {
     NEED_TYPE(work->type);
     NEED_TYPE(work->other);
     NEED_TYPE(work->result);
+    if (work->family == BINARY &&
+        !reference_takes((cls_binary_op)work->op, CLS_I32)) /* a function */
+        NEED_ROUNDING(work->type);
     void *inputs[INPUTS], *before = hard_values(work->result, MOST, 7);
     for (unsigned i = 0; i < INPUTS; i++)
         inputs[i] = hard_values(type_of(work, i), MOST, 3 + i);
@@ -290,6 +293,7 @@ static void bits_of_arrays(void **state) {
     enum { ROWS = 31, COLUMNS = 67, COUNT = ROWS * COLUMNS };
     static const size_t shape[] = {ROWS, COLUMNS};
     (void)state;
+    NEED_ROUNDING(CLS_F32);
     void *a = hard_values(CLS_F32, COUNT, 3), *b = hard_values(CLS_F32, COUNT, 5);
     cls_array x = view_make(CLS_F32, 0, COUNT, a), y = view_make(CLS_F32, 0, COUNT, b);
     cls_array dense = view_make(CLS_F32, 0, COUNT, NULL), out = view_make(CLS_F32, 0, COUNT, NULL);
