@@ -390,6 +390,28 @@ static void sum_row(const struct rig *rig, struct chain *chain) {
     rate_row(chain, "sum of relu(a)*2+b");
 }
 
+/* relu(a + vector): a vector for each row, or for each column, of a matrix of rows that are no whole vectors. */
+static void broadcast_row(const struct rig *rig, struct chain *chain, bool by_column) {
+    enum { COLUMNS = 1001 };
+    const cls_array a = chain->a;
+    const size_t rows = a.count / COLUMNS;
+    cls_value x, vector;
+    chain->a.count = rows * COLUMNS;
+    CLS(cls_batch_create(rig->context, NULL, &chain->batch));
+    CLS(cls_batch_array(chain->batch, chain->a, &x));
+    CLS(cls_batch_array(
+        chain->batch, cls_array_of(chain->b.buffer, CLS_F32, by_column ? rows : COLUMNS), &vector));
+    if (by_column)
+        CLS(cls_batch_binary_columns(chain->batch, CLS_BINARY_ADD, x, vector, &x));
+    else
+        CLS(cls_batch_binary_rows(chain->batch, CLS_BINARY_ADD, x, vector, &x));
+    CLS(cls_batch_relu(chain->batch, x, &x));
+    CLS(cls_batch_store(chain->batch, x, cls_array_of(chain->out.buffer, CLS_F32, chain->a.count)));
+    chain->bytes = 2 * chain->a.count * sizeof(float);
+    rate_row(chain, by_column ? "relu(a + a column)" : "relu(a + a row)");
+    chain->a = a;
+}
+
 static void on_device(const struct rig *rig) {
     const size_t count = rig_is_cpu(rig) ? (size_t)4 << 20 : (size_t)64 << 20;
     struct chain chain = {.links = cheap, .n_links = 3, .repeats = rig_is_cpu(rig) ? 2 : 100};
@@ -408,6 +430,8 @@ static void on_device(const struct rig *rig) {
     chain.links = cheap;
     mixed_row(rig, &chain);
     sum_row(rig, &chain);
+    broadcast_row(rig, &chain, false);
+    broadcast_row(rig, &chain, true);
 }
 
 int main(int argc, char **argv) {

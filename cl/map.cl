@@ -21,10 +21,10 @@
  * In place is allowed: a work-item reads an element before it writes it, and nobody else touches
  * it.
  *
- * A fused kernel (lib/batch/generate.c) includes this file once for each family and set of types
- * that it needs, with W, FUSED, a USES_ of each operation and a SUFFIX that tells their functions apart. It then gets the
- * functions only, or with -DACCESS those that read and write arrays of type A, and calls them
- * itself: fused or not, an element goes through the same code.
+ * A fused kernel (lib/batch/generate.c) includes this file once for each family and set of types that it needs, with W,
+ * FUSED, a USES_ of each operation and a SUFFIX that tells their functions apart. It then gets the functions only, or
+ * with -DACCESS those that read and write arrays of type A, or with -DBROADCAST those that read a vector of them for each
+ * row or each column of a matrix, and calls them itself: fused or not, an element goes through the same code.
  */
 #ifndef SUFFIX
 #define SUFFIX
@@ -497,8 +497,50 @@ static void FN(write_out)(R value, global MEMORY(OUT) *p, long left) {
 }
 #endif
 
+#ifdef BROADCAST
+/*
+ * Elements i to i + W - 1 of a vector that is broadcast over a dense matrix. `by` is (n, (2^64 - 1) / n): the vector has n
+ * elements that are taken in turn (a row), or each is taken n times (a column). i * by.s1 / 2^64 is above i / n - 1 and at
+ * most i / n, so that the quotient is right, or one too small.
+ */
+/* Aligned as its elements, whatever arrays are. */
+typedef V(MEMORY(A)) FN(part_of_row) __attribute__((aligned(sizeof(MEMORY(A)))));
+
+static T FN(read_row)(global const MEMORY(A) *p, ulong2 by, ulong i, long left) {
+    union { V(MEMORY(A)) vector; MEMORY(A) element[W]; } part = {(V(MEMORY(A)))0};
+    ulong at = i - mul_hi(i, by.s1) * by.s0;
+    at = at < by.s0 ? at : at - by.s0;
+    if (left >= W && at + W <= by.s0)
+        return UNPACK(A, *(global const FN(part_of_row) *)(p + at));
+    for (uint k = 0; k < W; k++) {
+        if (k < left)
+            part.element[k] = p[at];
+        at = at + 1 < by.s0 ? at + 1 : 0;
+    }
+    return UNPACK(A, part.vector);
+}
+
+static T FN(read_column)(global const MEMORY(A) *p, ulong2 by, ulong i, long left) {
+    union { V(MEMORY(A)) vector; MEMORY(A) element[W]; } part = {(V(MEMORY(A)))0};
+    ulong at = mul_hi(i, by.s1), used = i - at * by.s0;
+    at = used < by.s0 ? at : at + 1;
+    used = used < by.s0 ? used : used - by.s0;
+    if (left >= W && used + W <= by.s0)
+        return UNPACK(A, (V(MEMORY(A)))p[at]);
+    for (uint k = 0; k < W; k++) {
+        if (k < left)
+            part.element[k] = p[at];
+        used++;
+        at = used < by.s0 ? at : at + 1;
+        used = used < by.s0 ? used : 0;
+    }
+    return UNPACK(A, part.vector);
+}
+#endif
+
 #ifdef FUSED
 /* As it was before this inclusion. */
+#undef BROADCAST
 #undef ACCESS
 #undef CAST
 #undef WHERE

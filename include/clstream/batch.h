@@ -19,10 +19,14 @@
  * batch, and only there. A value is an array, or a scalar: a constant, the result of a reduction,
  * or an operation on scalars alone. If an operation takes several values, its arrays must have
  * equal counts; scalars fit any count. Types, definitions and error bounds are those of the single
- * calls (unary.h, binary.h, where.h, cast.h, reduce.h).
+ * calls (unary.h, binary.h, where.h, cast.h, reduce.h, matrices.h, rows.h).
+ *
+ * **Matrices.** A value has a count and no shape: operations on rows and columns take an array as a
+ * dense, row-major matrix. Arrays are not scalars even if they have one element.
  *
  * **Execution.** Connected element-by-element operations run as one generated kernel, which may end
- * in a reduction. Independent parts run on the batch's own streams, ordered after the earlier and
+ * in a reduction. Matrix products and operations on rows run as the single calls do, between such
+ * kernels. Independent parts run on the batch's own streams, ordered after the earlier and
  * before the later work of the caller's stream. A result is a value that no operation takes, or one
  * that is kept (cls_batch_keep) or stored (cls_batch_store). Other values may never be in memory. A
  * batch may be executed any number of times, with other inputs bound in between, on any stream of
@@ -51,7 +55,9 @@
 
 #include <clstream/binary.h>
 #include <clstream/blas.h>
+#include <clstream/matrices.h>
 #include <clstream/reduce.h>
+#include <clstream/rows.h>
 #include <clstream/types.h>
 #include <clstream/unary.h>
 
@@ -138,6 +144,58 @@ CLS_API cls_status cls_batch_reduce(cls_batch batch, cls_reduce_op op, cls_value
                                     cls_value *out);
 /** Records cls_dot. The result is a scalar. */
 CLS_API cls_status cls_batch_dot(cls_batch batch, cls_value a, cls_value b, cls_value *out);
+
+/**
+ * Records cls_binary_rows: element i of the result is op(in[i], row[i % count(row)]). The result has
+ * the count of `in`. It is fused with the operations before and after it, except those that `row`
+ * results from.
+ * @retval CLS_ERROR_SIZE_MISMATCH the count of `row` does not divide that of `in`, or either is a
+ *                                 scalar
+ */
+CLS_API cls_status cls_batch_binary_rows(cls_batch batch, cls_binary_op op, cls_value in,
+                                         cls_value row, cls_value *out);
+/**
+ * Records cls_binary_columns: element i of the result is op(in[i], column[i / n]), where n, the
+ * number of columns, is count(in) / count(column). Otherwise like cls_batch_binary_rows.
+ * @retval CLS_ERROR_SIZE_MISMATCH the count of `column` does not divide that of `in`, or either is a
+ *                                 scalar
+ */
+CLS_API cls_status cls_batch_binary_columns(cls_batch batch, cls_binary_op op, cls_value in,
+                                            cls_value column, cls_value *out);
+
+/**
+ * Records cls_reduce_rows of an array with rows of `columns` elements. The result is an array with
+ * an element for each row, of the type that cls_reduce_result_dtype gives, and the bits of the single
+ * call. With 0 columns the array has no elements, and the result none.
+ * @retval CLS_ERROR_SIZE_MISMATCH `columns` does not divide the count of `in`, or `in` is a scalar
+ * @retval CLS_ERROR_INVALID_VALUE also min, max, argmax and argmin of zero elements
+ */
+CLS_API cls_status cls_batch_reduce_rows(cls_batch batch, cls_reduce_op op, cls_value in,
+                                         size_t columns, cls_value *out);
+/** Like cls_batch_reduce_rows for cls_reduce_columns: the result has `columns` elements. */
+CLS_API cls_status cls_batch_reduce_columns(cls_batch batch, cls_reduce_op op, cls_value in,
+                                            size_t columns, cls_value *out);
+/**
+ * Records cls_softmax of an array with rows of `columns` elements. The result is an array of the
+ * type and count of `in`, with the bits of the single call.
+ * @retval CLS_ERROR_SIZE_MISMATCH `columns` does not divide the count of `in`, or `in` is a scalar
+ * @retval CLS_ERROR_UNSUPPORTED   also a device that does not round as rows.h needs it
+ */
+CLS_API cls_status cls_batch_softmax(cls_batch batch, cls_value in, size_t columns, cls_value *out);
+/** Like cls_batch_softmax, for cls_log_softmax. */
+CLS_API cls_status cls_batch_log_softmax(cls_batch batch, cls_value in, size_t columns,
+                                         cls_value *out);
+/**
+ * Records cls_layer_norm, with the statuses of cls_batch_softmax. `gain` and `shift` are arrays of
+ * `columns` elements of the type of `in`.
+ * @retval CLS_ERROR_INVALID_VALUE `epsilon` is below 0 or NaN
+ */
+CLS_API cls_status cls_batch_layer_norm(cls_batch batch, cls_value in, size_t columns,
+                                        cls_value gain, cls_value shift, double epsilon,
+                                        cls_value *out);
+/** Like cls_batch_layer_norm, for cls_rms_norm, which has no shift. */
+CLS_API cls_status cls_batch_rms_norm(cls_batch batch, cls_value in, size_t columns, cls_value gain,
+                                      double epsilon, cls_value *out);
 
 /**
  * Records the matrix product alpha op(a) op(b): op(a) has `rows` by `inner` elements, op(b) `inner`

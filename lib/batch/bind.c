@@ -60,6 +60,17 @@ static void add_partials(struct arguments *to, const struct plan_step *step, boo
     add(to, op_arg_u64(step->partials));
 }
 
+/* The number of elements in turn (a row), or in a run (a column), and what its division multiplies by: see cl/map.cl. A
+ * vector has at least one element where the region has. */
+static struct op_arg divisor_arg(const struct batch *batch, uint32_t index) {
+    const struct batch_node *at = &batch->nodes[index];
+    const size_t vector = batch->nodes[at->inputs[BROADCAST_INPUT]].count;
+    const size_t period =
+        at->of.broadcast == BROADCAST_ROW || !vector ? vector : at->count / vector;
+    const uint64_t divisor = period ? period : 1;
+    return op_arg_pair(divisor, UINT64_MAX / divisor);
+}
+
 /* The parameters that all kernels of a region begin with (batch/generate.h); there is room for them. */
 static void add_region(struct arguments *to, const struct batch *batch,
                        const struct region *region) {
@@ -69,6 +80,8 @@ static void add_region(struct arguments *to, const struct batch *batch,
         const struct batch_node *node = &batch->nodes[region->constants.at[i]];
         add(to, op_arg_value(node->element.bytes, cls_dtype_size(node->dtype)));
     }
+    for (unsigned i = 0; i < region->broadcasts.count; i++)
+        add(to, divisor_arg(batch, region->broadcasts.at[i]));
     for (unsigned i = 0; i < region->outputs.count; i++)
         add_place(to, batch, region->outputs.at[i], true);
 }
@@ -131,7 +144,7 @@ static cls_status bind_reduction(const struct batch *batch, struct plan_step *st
 static cls_status bind_step(const struct batch *batch, struct plan_step *step,
                             const struct region *region) {
     struct arguments arguments;
-    if (region->product != NO_NODE)
+    if (region->call != NO_NODE)
         return CLS_SUCCESS;
     arguments.count = 0;
     add_region(&arguments, batch, region);

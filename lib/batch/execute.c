@@ -5,10 +5,10 @@
  * at the end. So from outside the whole execution is work of the caller's stream.
  */
 #include "base/error.h"
+#include "batch/call.h"
 #include "batch/internals.h"
 #include "batch/places.h"
 #include "batch/plan.h"
-#include "ops/blas.h"
 
 /* One execution being submitted. */
 struct execution {
@@ -118,32 +118,13 @@ static cls_status await_inputs(struct execution *execution, const struct region 
 
 /* ---- launches */
 
-/* A value as a dense matrix; transposed: rows and columns are exchanged in memory. The buffer is returned by
- * itself, because it may have no handle any more. */
-static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t rows, size_t columns,
-                            bool transposed, struct buffer **buffer) {
-    const struct array_place place = place_of(batch, node);
-    *buffer = place.buffer;
-    return cls_matrix_at(NULL, batch->nodes[node].dtype, place.offset, transposed ? columns : rows,
-                         transposed ? rows : columns);
-}
-
-static cls_status launch_product(struct execution *execution, uint32_t node, uint64_t *position) {
+static cls_status launch_call(struct execution *execution, uint32_t node, uint64_t *position) {
     struct batch *batch = execution->batch;
-    const struct batch_node *at = &batch->nodes[node];
-    const struct node_product *sizes = &at->product;
-    const size_t m = sizes->rows, n = sizes->columns, k = sizes->inner;
-    struct buffer *buffers[3];
-    const cls_matrix matrices[3] = {
-        matrix_of(batch, at->inputs[0], m, k, sizes->config.transpose_a, &buffers[0]),
-        matrix_of(batch, at->inputs[1], k, n, sizes->config.transpose_b, &buffers[1]),
-        matrix_of(batch, node, m, n, false, &buffers[2])};
     struct stream *stream = execution->stream;
-    if (!at->count)
+    if (!batch->nodes[node].count)
         return CLS_SUCCESS;
     batch->totals.kernels++;
-    cls_status status =
-        blas_gemm_kept(matrices, buffers, &sizes->config, object_handle(&stream->object));
+    cls_status status = call_submit(batch, node, object_handle(&stream->object));
     return status || execution->captured ? status : stream_mark(stream, position);
 }
 
@@ -167,9 +148,8 @@ static cls_status run_step(struct execution *execution, unsigned i) {
     if (status)
         return status;
     step->position = 0;
-    status = region->product != NO_NODE
-                 ? launch_product(execution, region->product, &step->position)
-                 : launch(execution, step);
+    status = region->call != NO_NODE ? launch_call(execution, region->call, &step->position)
+                                     : launch(execution, step);
     if (step->position)
         execution->ends[step->lane] = step->position;
     return status;

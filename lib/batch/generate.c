@@ -47,6 +47,21 @@ static bool contains(const struct node_list *list, uint32_t node) {
     return false;
 }
 
+/* Whether an input is read element by element, and not only as the vector of broadcasts. */
+static bool is_read_along(const struct batch_node *nodes, const struct region *region,
+                          uint32_t input) {
+    if (nodes[input].scalar)
+        return false;
+    for (unsigned i = 0; i < region->maps.count; i++) {
+        const struct batch_node *at = &nodes[region->maps.at[i]];
+        for (unsigned k = 0; k < at->n_inputs; k++)
+            if (at->inputs[k] == input && !node_broadcasts(at, k))
+                return true;
+    }
+    const struct batch_node *end = region->reduction != NO_NODE ? &nodes[region->reduction] : NULL;
+    return end && (end->inputs[0] == input || end->inputs[end->n_inputs - 1] == input);
+}
+
 /* ---- shape */
 
 static bool is_heavy(const struct batch_node *nodes, const struct region *region) {
@@ -71,7 +86,7 @@ static size_t largest_of(const struct batch_node *nodes, const struct node_list 
 static size_t bytes_of_element(const struct batch_node *nodes, const struct region *region) {
     size_t bytes = 0;
     for (unsigned i = 0; i < region->inputs.count; i++)
-        if (!nodes[region->inputs.at[i]].scalar)
+        if (is_read_along(nodes, region, region->inputs.at[i]))
             bytes += cls_dtype_size(nodes[region->inputs.at[i]].dtype);
     for (unsigned i = 0; i < region->outputs.count; i++)
         bytes += cls_dtype_size(nodes[region->outputs.at[i]].dtype);
@@ -100,7 +115,8 @@ struct region_shape region_shape_of(const struct batch_node *nodes, const struct
                                                    : 4;
     /* As for single operations (ops/spec.c): functions want vectors side by side; what has more
      * than one input has its loads under way together anyway. */
-    const bool one_array = region->inputs.count == 1 && !nodes[region->inputs.at[0]].scalar;
+    const bool one_array = region->inputs.count == 1 && !nodes[region->inputs.at[0]].scalar &&
+                           region->broadcasts.count == 0;
     const unsigned batch = heavy && one_array ? 4 : 1;
     const bool small = vector * bytes_of_element(nodes, region) < 20;
     return (struct region_shape){shape, vector, batch, 1, heavy || small ? 256 : 128};
@@ -143,6 +159,17 @@ static void put_operand(const struct writer *writer, uint32_t node) {
         text_printf(writer->text, "a%u", index_in(&region->inputs, node));
 }
 
+/* The vector of a broadcast where the kernel is. */
+static void put_broadcast(const struct writer *writer, uint32_t node) {
+    const struct region *region = writer->region;
+    const struct batch_node *at = &writer->nodes[node];
+    const uint32_t vector = at->inputs[BROADCAST_INPUT];
+    const unsigned p = index_in(&region->inputs, vector);
+    text_printf(writer->text, "read_%s_%s(p%u + p%u_offset, d%u, i, left)",
+                at->of.broadcast == BROADCAST_ROW ? "row" : "column",
+                opencl(writer->nodes[vector].dtype), p, p, index_in(&region->broadcasts, node));
+}
+
 static const struct op_row *row_in_effect(const struct writer *writer,
                                           const struct batch_node *at) {
     const bool same = at->row->family == OP_CAST && writer->nodes[at->inputs[0]].dtype == at->dtype;
@@ -159,7 +186,10 @@ static void put_operation(const struct writer *writer, uint32_t node) {
                 opencl(at->dtype));
     for (unsigned i = 0; i < at->n_inputs; i++) {
         text_printf(writer->text, i ? ", " : "");
-        put_operand(writer, at->inputs[i]);
+        if (node_broadcasts(at, i))
+            put_broadcast(writer, node);
+        else
+            put_operand(writer, at->inputs[i]);
     }
     text_printf(writer->text, ");\n");
 }
@@ -212,8 +242,13 @@ static void put_functions(const struct writer *writer) {
     unsigned n = 0;
     for (unsigned i = 0; i < region->inputs.count; i++) {
         const struct batch_node *at = &writer->nodes[region->inputs.at[i]];
-        if (!at->scalar)
+        if (is_read_along(writer->nodes, region, region->inputs.at[i]))
             add_set(sets, &n, (struct function_set){"ACCESS", NULL, at->dtype, at->dtype});
+    }
+    for (unsigned i = 0; i < region->broadcasts.count; i++) {
+        const cls_dtype dtype =
+            writer->nodes[writer->nodes[region->broadcasts.at[i]].inputs[0]].dtype;
+        add_set(sets, &n, (struct function_set){"BROADCAST", NULL, dtype, dtype});
     }
     for (unsigned i = 0; i < region->outputs.count; i++) {
         const cls_dtype dtype = writer->nodes[region->outputs.at[i]].dtype;
@@ -252,6 +287,8 @@ static void put_parameters(const struct writer *writer, bool names_only) {
         text_printf(writer->text, names_only ? "%s%sc%u" : "%s%s c%u", comma,
                     names_only ? "" : type, i);
     }
+    for (unsigned i = 0; i < region->broadcasts.count; i++, comma = ", ")
+        text_printf(writer->text, names_only ? "%sd%u" : "%sulong2 d%u", comma, i);
     for (unsigned i = 0; i < region->outputs.count; i++, comma = ", ") {
         const char *type = memory_type(writer->nodes[region->outputs.at[i]].dtype);
         if (names_only)
@@ -278,7 +315,7 @@ static void put_reads(const struct writer *writer, const char *name, const char 
                       const char *left) {
     for (unsigned i = 0; i < writer->region->inputs.count; i++) {
         const struct batch_node *input = &writer->nodes[writer->region->inputs.at[i]];
-        if (input->scalar)
+        if (!is_read_along(writer->nodes, writer->region, writer->region->inputs.at[i]))
             continue;
         text_printf(writer->text, "%s", writer->indent);
         if (!*name) {

@@ -5,7 +5,7 @@
  * structures share a program.
  *
  * The kernel's parameters: for every input a pointer and an offset in elements, the constants, for every
- * output a pointer and an offset; then `ulong count`, or what reduce_part of cl/reduce.cl takes.
+ * broadcast what its index is divided by, for every output a pointer and an offset; then `ulong count`, or what reduce_part of cl/reduce.cl takes.
  */
 #ifndef CLSTREAM_BATCH_GENERATE_H
 #define CLSTREAM_BATCH_GENERATE_H

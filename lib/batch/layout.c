@@ -104,7 +104,7 @@ static cls_status place(struct batch_layout *layout, struct batch *batch, struct
         for (uint32_t i = 0; i < region->outputs.count; i++)
             if (!node_is_result(&batch->nodes[region->outputs.at[i]]))
                 add_node(layout, plan, batch->nodes, region->outputs.at[i]);
-        const uint32_t last = region->product != NO_NODE ? region->product : region->reduction;
+        const uint32_t last = region->call != NO_NODE ? region->call : region->reduction;
         if (last != NO_NODE && !node_is_result(&batch->nodes[last]))
             add_node(layout, plan, batch->nodes, last);
         add_partials(layout, plan, r);

@@ -10,6 +10,7 @@
 #include <clstream/blas.h>
 
 #include "ops/map.h"
+#include "ops/spec.h"
 
 struct buffer;
 struct stream;
@@ -20,7 +21,10 @@ enum node_kind {
     NODE_CONSTANT,
     NODE_MAP,    /* element by element; a parameter is a constant among its inputs */
     NODE_REDUCE, /* to a scalar */
-    NODE_PRODUCT /* of matrices */
+    /* Single calls: each is a region of its own. */
+    NODE_PRODUCT, /* of matrices */
+    NODE_LINES,   /* reduction of each row or each column of a matrix */
+    NODE_ROWS     /* softmax or normalization of each row of a matrix */
 };
 
 enum { NODE_MAX_INPUTS = 3 };
@@ -37,6 +41,20 @@ struct node_product {
     size_t rows, columns, inner;
     cls_gemm_config config;
 };
+
+/* The matrix of a call on rows, without gaps. */
+struct node_matrix {
+    size_t rows, columns;
+    bool by_column; /* of a reduction */
+    enum row_op op; /* of the others */
+    double epsilon; /* of a norm */
+};
+
+/* Of a binary operation of an array and a vector: each vector element goes with as many elements in turn as the vector
+ * has (it is a row), or with a run of neighbours (it is a column). */
+enum node_broadcast { BROADCAST_NONE, BROADCAST_ROW, BROADCAST_COLUMN };
+
+enum { BROADCAST_INPUT = 1 /* the vector among the inputs */ };
 
 struct batch_node {
     enum node_kind kind;
@@ -56,13 +74,26 @@ struct batch_node {
     struct stream *uploader; /* retained */
     uint64_t uploaded_at;
     struct op_parameter element; /* of a constant */
-    struct node_product product; /* of a product */
-    struct array_place place;    /* of an upload, an array, or a result */
-    bool stored;                 /* the place is the caller's */
+    union {
+        struct node_product product;   /* of a product */
+        struct node_matrix matrix;     /* of another call */
+        enum node_broadcast broadcast; /* of a map */
+    } of;
+    struct array_place place; /* of an upload, an array, or a result */
+    bool stored;              /* the place is the caller's */
 };
 
 static inline bool node_is_input(const struct batch_node *node) {
     return node->kind <= NODE_CONSTANT;
+}
+
+static inline bool node_is_call(const struct batch_node *node) {
+    return node->kind >= NODE_PRODUCT;
+}
+
+/* Whether the input is the vector of a broadcast, which is read by calculated indices. */
+static inline bool node_broadcasts(const struct batch_node *node, unsigned input) {
+    return node->kind == NODE_MAP && node->of.broadcast && input == BROADCAST_INPUT;
 }
 
 static inline bool node_is_result(const struct batch_node *node) {

@@ -73,11 +73,27 @@ static void cut_reduction(const struct batch *batch, const struct region *region
     step->cut = reduction_cut_of(batch->context->device, &size);
 }
 
-static cls_status make_product(const struct batch_node *product, struct plan_step *step) {
-    const struct node_product *sizes = &product->product;
-    struct text text = {0};
-    text_printf(&text, "/* cls_gemm: %zu x %zu by %zu x %zu */\n", sizes->rows, sizes->inner,
+static void describe_product(const struct node_product *sizes, struct text *text) {
+    text_printf(text, "/* cls_gemm: %zu x %zu by %zu x %zu */\n", sizes->rows, sizes->inner,
                 sizes->inner, sizes->columns);
+}
+
+static void describe_rows(const struct batch_node *node, struct text *text) {
+    const struct node_matrix *matrix = &node->of.matrix;
+    const char *call = node->kind == NODE_ROWS ? ""
+                       : matrix->by_column     ? "reduce_columns: "
+                                               : "reduce_rows: ";
+    text_printf(text, "/* cls_%s%s: %zu x %zu */\n", call, node->row->name, matrix->rows,
+                matrix->columns);
+}
+
+/* A region that is a single call has no kernel of its own. */
+static cls_status make_call(const struct batch_node *call, struct plan_step *step) {
+    struct text text = {0};
+    if (call->kind == NODE_PRODUCT)
+        describe_product(&call->of.product, &text);
+    else
+        describe_rows(call, &text);
     step->source = text.bytes;
     return text.failed ? error_no_memory("to plan a batch") : CLS_SUCCESS;
 }
@@ -87,8 +103,8 @@ static cls_status make_step(struct batch *batch, const struct region *region,
     const struct op_call device = {
         .context = batch->context, .device = batch->context->device, .caps = batch->context->caps};
     struct text readable = {0}, text = {0};
-    if (region->product != NO_NODE)
-        return make_product(&batch->nodes[region->product], step);
+    if (region->call != NO_NODE)
+        return make_call(&batch->nodes[region->call], step);
     step->shape = region_shape_of(batch->nodes, region, &device, all_aligned(batch, region));
     generate_region(batch->nodes, region, &step->shape, &readable);
     cls_status status = readable.failed ? error_no_memory("to plan a batch")
@@ -130,8 +146,8 @@ static cls_status store_all(struct batch *batch, struct batch_plan *plan) {
 
 /* A reduction of no elements has a result, and so its two kernels, all the same. */
 static unsigned kernels_of(const struct batch_node *nodes, const struct region *region) {
-    if (region->product != NO_NODE)
-        return nodes[region->product].count != 0;
+    if (region->call != NO_NODE)
+        return nodes[region->call].count != 0;
     return region->reduction != NO_NODE ? 2 : region->count != 0;
 }
 

@@ -20,7 +20,7 @@ struct plan_step {
     unsigned lane;     /* 0 is the caller's stream */
     bool alone;        /* needs no waits: what it reads comes from its lane, or exists already */
     uint64_t position; /* of the latest execution, in the lane's stream */
-    /* Made by bind.c; none for a product, or without elements. */
+    /* Made by bind.c; none for a call, or without elements. */
     struct op_repeat launches[STEP_LAUNCHES];
     unsigned n_launches;
 };

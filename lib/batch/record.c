@@ -166,7 +166,7 @@ static const struct op_row product_row = {OP_FAMILIES, 0, "gemm", true, RESULT_S
 static cls_status check_product(const struct batch *batch, const struct batch_node *node) {
     const struct batch_node *a = &batch->nodes[node->inputs[0]],
                             *b = &batch->nodes[node->inputs[1]];
-    const struct node_product *sizes = &node->product;
+    const struct node_product *sizes = &node->of.product;
     size_t a_count, b_count, count;
     if (a->dtype != CLS_F32 && a->dtype != CLS_F64 && !blas_is_narrow(a->dtype))
         return error_set(CLS_ERROR_TYPE_MISMATCH, "gemm does not support %s",
@@ -199,7 +199,7 @@ static cls_status record_product(struct batch *batch, cls_value a, cls_value b,
     if (status)
         return status;
     node->dtype = batch->nodes[node->inputs[0]].dtype;
-    node->count = node->product.rows * node->product.columns;
+    node->count = node->of.product.rows * node->of.product.columns;
     status = batch_add(batch, node, &index);
     if (status)
         return status;
@@ -216,8 +216,8 @@ cls_status cls_batch_gemm(cls_batch handle, cls_value a, cls_value b, size_t row
     struct batch_node node = {.kind = NODE_PRODUCT,
                               .row = &product_row,
                               .n_inputs = 2,
-                              .product = {.rows = rows, .columns = columns, .inner = inner}};
-    cls_status status = blas_read_config(config, &node.product.config);
+                              .of.product = {.rows = rows, .columns = columns, .inner = inner}};
+    cls_status status = blas_read_config(config, &node.of.product.config);
     if (!status)
         status = batch_enter(handle, &batch);
     return status ? status : batch_leave(batch, record_product(batch, a, b, &node, out));

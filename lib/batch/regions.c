@@ -47,7 +47,9 @@ static struct region_extent extent_of(const struct batch_node *nodes,
     struct region_extent extent = {1, true};
     for (unsigned i = 0; i < node->n_inputs; i++) {
         const struct batch_node *input = &nodes[node->inputs[i]];
-        if (!input->scalar)
+        if (input->scalar || node_broadcasts(node, i))
+            continue;
+        if (extent.scalar || input->count > extent.count)
             extent = (struct region_extent){input->count, false};
     }
     return extent;
@@ -80,10 +82,12 @@ static void unite(struct partition *fusion, uint32_t a, uint32_t b) {
         fusion->reduction[a] = fusion->reduction[b];
 }
 
-/* Whether `user` may be in the kernel of `input` and take it from a register. */
-static bool is_fusable(const struct partition *fusion, uint32_t input, uint32_t user) {
-    return fusion->nodes[input].kind == NODE_MAP && fusion->nodes[user].kind != NODE_PRODUCT &&
-           same_extent(fusion, input, user);
+/* Whether the node may be in the kernel of its input `i` and take it from a register. */
+static bool is_fusable(const struct partition *fusion, uint32_t node, unsigned i) {
+    const struct batch_node *at = &fusion->nodes[node];
+    const uint32_t input = at->inputs[i];
+    return fusion->nodes[input].kind == NODE_MAP && !node_is_call(at) && !node_broadcasts(at, i) &&
+           same_extent(fusion, input, node);
 }
 
 static unsigned level_of(const struct partition *fusion, uint32_t node) {
@@ -93,7 +97,7 @@ static unsigned level_of(const struct partition *fusion, uint32_t node) {
         const uint32_t input = at->inputs[i];
         if (node_is_input(&fusion->nodes[input]))
             continue;
-        const unsigned least = fusion->level[input] + !is_fusable(fusion, input, node);
+        const unsigned least = fusion->level[input] + !is_fusable(fusion, node, i);
         level = level > least ? level : least;
     }
     return level;
@@ -107,7 +111,7 @@ static void join_inputs(struct partition *fusion, uint32_t node) {
     unsigned n_roots = 0, operations = 1, reductions = at->kind == NODE_REDUCE;
     for (unsigned i = 0; i < at->n_inputs; i++) {
         const uint32_t input = at->inputs[i];
-        if (!is_fusable(fusion, input, node) || fusion->level[input] != fusion->level[node])
+        if (!is_fusable(fusion, node, i) || fusion->level[input] != fusion->level[node])
             continue;
         const uint32_t root = root_of(fusion, input);
         bool known = false;
@@ -133,10 +137,10 @@ static void join_readers(struct partition *fusion, uint32_t *reader) {
     memset(reader, 0xff, fusion->n_nodes * sizeof *reader);
     for (uint32_t node = 0; node < fusion->n_nodes; node++) {
         const struct batch_node *at = &fusion->nodes[node];
-        for (unsigned i = 0; i < at->n_inputs && at->kind != NODE_PRODUCT; i++) {
+        for (unsigned i = 0; i < at->n_inputs && !node_is_call(at); i++) {
             const uint32_t input = at->inputs[i];
             const uint32_t other = reader[input];
-            if (fusion->nodes[input].scalar)
+            if (fusion->nodes[input].scalar || node_broadcasts(at, i))
                 continue;
             reader[input] = node;
             if (other == NO_NODE || fusion->level[other] != fusion->level[node] ||
@@ -198,7 +202,7 @@ static cls_status number_groups(struct partition *fusion, struct regions *out) {
         const uint32_t root = out->at[i].reduction;
         out->at[i].count = extent_of(fusion->nodes, &fusion->nodes[root]).count;
         out->at[i].reduction = fusion->reduction[root];
-        out->at[i].product = NO_NODE;
+        out->at[i].call = NO_NODE;
     }
     return CLS_SUCCESS;
 }
@@ -212,8 +216,10 @@ static cls_status list_members(const struct partition *fusion, struct regions *o
         struct region *region = &out->at[out->of_node[node]];
         if (at->kind == NODE_MAP)
             status = list_add(&region->maps, node);
-        if (at->kind == NODE_PRODUCT)
-            region->product = node;
+        if (!status && node_broadcasts(at, BROADCAST_INPUT))
+            status = list_add(&region->broadcasts, node);
+        if (node_is_call(at))
+            region->call = node;
         for (unsigned i = 0; i < at->n_inputs && !status; i++) {
             const uint32_t input = at->inputs[i];
             if (fusion->nodes[input].kind == NODE_CONSTANT)
@@ -241,7 +247,7 @@ static cls_status list_outputs(const struct partition *fusion, struct regions *o
 }
 
 static size_t argument_bytes(const struct region *region) {
-    return 16 * ((size_t)region->inputs.count + region->outputs.count) +
+    return 16 * ((size_t)region->inputs.count + region->outputs.count + region->broadcasts.count) +
            8 * (size_t)region->constants.count;
 }
 
@@ -309,6 +315,7 @@ void regions_free(struct regions *regions) {
         free(regions->at[i].maps.at);
         free(regions->at[i].inputs.at);
         free(regions->at[i].constants.at);
+        free(regions->at[i].broadcasts.at);
         free(regions->at[i].outputs.at);
     }
     free(regions->at);

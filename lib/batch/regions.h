@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fusion: which operations run together. A region is one kernel: element-by-element operations of one count,
- * and at most one reduction, which ends it. A matrix product is a region of its own.
+ * and at most one reduction, which ends it. The vector of a broadcast is read from memory. A single call, a matrix
+ * product or an operation on rows, is a region of its own.
  *
  * Every operation has a level: at least that of every input that it can be fused with, and above that of
- * every input that must be in memory first (an input of another count, a reduction's result, or one in a
- * region that is full). So a region reads only from regions of lower levels, and no two regions can wait for
+ * every input that must be in memory first (an input of another count, a vector that is broadcast, the result of
+ * a reduction or a call, or one in a region that is full). So a region reads only from regions of lower levels, and no two regions can wait for
  * each other. A pure function of the nodes.
  */
 #ifndef CLSTREAM_BATCH_REGIONS_H
@@ -29,13 +30,14 @@ struct node_list {
 
 struct region {
     unsigned level;
-    size_t count; /* elements of its arrays, or of a product's last input; 1: all are scalars */
-    struct node_list maps;      /* in the order of recording */
-    struct node_list inputs;    /* read from memory */
-    struct node_list constants; /* passed by value */
-    struct node_list outputs;   /* maps that others read, or that are results */
-    uint32_t reduction;         /* or NO_NODE */
-    uint32_t product;           /* or NO_NODE: the region is that and nothing else */
+    size_t count; /* elements of its arrays, or of a call's largest input; 1: all are scalars */
+    struct node_list maps;       /* in the order of recording */
+    struct node_list inputs;     /* read from memory */
+    struct node_list constants;  /* passed by value */
+    struct node_list broadcasts; /* the maps that read a vector by calculated indices */
+    struct node_list outputs;    /* maps that others read, or that are results */
+    uint32_t reduction;          /* or NO_NODE */
+    uint32_t call;               /* or NO_NODE: the region is that and nothing else */
 };
 
 struct regions {

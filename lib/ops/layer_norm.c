@@ -2,6 +2,7 @@
 /* Normalization of rows by their mean and variance, or their mean square, and its gradients (clstream/rows.h). */
 #include "base/error.h"
 #include "ops/row_call.h"
+#include "ops/rows_kept.h"
 
 static cls_status check_epsilon(const struct row_call *call) {
     return *call->number >= 0 ? CLS_SUCCESS
@@ -9,15 +10,16 @@ static cls_status check_epsilon(const struct row_call *call) {
                                           call->name, *call->number);
 }
 
-/* `shift` NULL: by the mean square. */
+/* `shift` NULL: by the mean square. `kept` NULL: the handles count. */
 static cls_status normalize(const cls_matrix *in, const cls_vector *gain, const cls_vector *shift,
-                            double epsilon, const cls_matrix *out, cls_stream stream,
-                            bool blocking) {
+                            double epsilon, const cls_matrix *out, struct buffer *const *kept,
+                            cls_stream stream, bool blocking) {
     struct row_call call = {.kind = shift ? ROW_LAYER_NORM : ROW_RMS_NORM,
                             .name = shift ? "layer_norm" : "rms_norm",
                             .rows = in->rows,
                             .columns = in->columns,
-                            .number = &epsilon};
+                            .number = &epsilon,
+                            .kept = kept};
     cls_status status = check_epsilon(&call);
     if (!status)
         status = row_call_add_matrix(&call, in, false);
@@ -32,22 +34,27 @@ static cls_status normalize(const cls_matrix *in, const cls_vector *gain, const 
 
 cls_status cls_layer_norm(cls_matrix in, cls_vector gain, cls_vector shift, double epsilon,
                           cls_matrix out, cls_stream stream) {
-    return normalize(&in, &gain, &shift, epsilon, &out, stream, true);
+    return normalize(&in, &gain, &shift, epsilon, &out, NULL, stream, true);
 }
 
 cls_status cls_layer_norm_async(cls_matrix in, cls_vector gain, cls_vector shift, double epsilon,
                                 cls_matrix out, cls_stream stream) {
-    return normalize(&in, &gain, &shift, epsilon, &out, stream, false);
+    return normalize(&in, &gain, &shift, epsilon, &out, NULL, stream, false);
 }
 
 cls_status cls_rms_norm(cls_matrix in, cls_vector gain, double epsilon, cls_matrix out,
                         cls_stream stream) {
-    return normalize(&in, &gain, NULL, epsilon, &out, stream, true);
+    return normalize(&in, &gain, NULL, epsilon, &out, NULL, stream, true);
 }
 
 cls_status cls_rms_norm_async(cls_matrix in, cls_vector gain, double epsilon, cls_matrix out,
                               cls_stream stream) {
-    return normalize(&in, &gain, NULL, epsilon, &out, stream, false);
+    return normalize(&in, &gain, NULL, epsilon, &out, NULL, stream, false);
+}
+
+cls_status norm_kept(const cls_matrix matrices[2], const cls_vector *gain, const cls_vector *shift,
+                     double epsilon, struct buffer *const *buffers, cls_stream stream) {
+    return normalize(&matrices[0], gain, shift, epsilon, &matrices[1], buffers, stream, false);
 }
 
 /* --- gradients --- */

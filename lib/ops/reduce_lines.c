@@ -8,6 +8,7 @@
 #include "ops/blas.h"
 #include "ops/map.h"
 #include "ops/reduction_cut.h"
+#include "ops/rows_kept.h"
 
 enum {
     CPU_ITEMS_PER_UNIT = 8, /* so that no core waits long for another */
@@ -199,8 +200,10 @@ static cls_status lines_reduce(struct lines *lines) {
 
 /* --- calls --- */
 
+/* `kept` NULL: the handles count. */
 static cls_status reduce_lines(cls_reduce_op op, const cls_matrix *in, const cls_vector *out,
-                               bool by_column, cls_stream stream, bool blocking) {
+                               bool by_column, struct buffer *const *kept, cls_stream stream,
+                               bool blocking) {
     struct lines lines = {.row = op_row_of(OP_REDUCE, (int)op),
                           .by_column = by_column,
                           .count = by_column ? in->columns : in->rows,
@@ -219,7 +222,7 @@ static cls_status reduce_lines(cls_reduce_op op, const cls_matrix *in, const cls
     if (status)
         return status;
     const cls_array *arrays[] = {&views[0].array, &views[1].array};
-    status = op_begin(&lines.op, stream, arrays, 2, blocking);
+    status = op_begin_kept(&lines.op, stream, arrays, kept, 2, blocking);
     if (status)
         return status;
     lines.spans[0] = views[0].span;
@@ -231,19 +234,24 @@ static cls_status reduce_lines(cls_reduce_op op, const cls_matrix *in, const cls
 }
 
 cls_status cls_reduce_rows(cls_reduce_op op, cls_matrix in, cls_vector out, cls_stream stream) {
-    return reduce_lines(op, &in, &out, false, stream, true);
+    return reduce_lines(op, &in, &out, false, NULL, stream, true);
 }
 
 cls_status cls_reduce_rows_async(cls_reduce_op op, cls_matrix in, cls_vector out,
                                  cls_stream stream) {
-    return reduce_lines(op, &in, &out, false, stream, false);
+    return reduce_lines(op, &in, &out, false, NULL, stream, false);
 }
 
 cls_status cls_reduce_columns(cls_reduce_op op, cls_matrix in, cls_vector out, cls_stream stream) {
-    return reduce_lines(op, &in, &out, true, stream, true);
+    return reduce_lines(op, &in, &out, true, NULL, stream, true);
 }
 
 cls_status cls_reduce_columns_async(cls_reduce_op op, cls_matrix in, cls_vector out,
                                     cls_stream stream) {
-    return reduce_lines(op, &in, &out, true, stream, false);
+    return reduce_lines(op, &in, &out, true, NULL, stream, false);
+}
+
+cls_status reduce_lines_kept(cls_reduce_op op, const cls_matrix *in, const cls_vector *out,
+                             bool by_column, struct buffer *const buffers[2], cls_stream stream) {
+    return reduce_lines(op, in, out, by_column, buffers, stream, false);
 }

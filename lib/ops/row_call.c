@@ -286,7 +286,8 @@ cls_status row_call_run(struct row_call *call, cls_stream stream, bool blocking)
     const cls_array *arrays[OP_MAX_VIEWS];
     for (unsigned i = 0; i < call->n_operands; i++)
         arrays[i] = &call->operands[i].array;
-    cls_status status = op_begin(&call->op, stream, arrays, call->n_operands, blocking);
+    cls_status status =
+        op_begin_kept(&call->op, stream, arrays, call->kept, call->n_operands, blocking);
     if (status)
         return status;
     status = rows_check(call);

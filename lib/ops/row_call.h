@@ -36,6 +36,8 @@ struct row_call {
     unsigned n_operands;
     unsigned n_sums;      /* the last of them: sums over rows */
     const double *number; /* a parameter of the kernel's, of the type of its sums; NULL: none */
+    struct buffer *const
+        *kept; /* the operands' buffers, which the caller keeps; NULL: their handles count */
     struct op_call op;
 };
 

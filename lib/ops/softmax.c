@@ -2,6 +2,7 @@
 /* Softmax, log-softmax and cross entropy along rows, and their gradients (clstream/rows.h). */
 #include "base/error.h"
 #include "ops/row_call.h"
+#include "ops/rows_kept.h"
 
 static struct row_call of_rows(enum row_op kind, const char *name, const cls_matrix *matrix) {
     return (struct row_call){
@@ -45,6 +46,17 @@ cls_status cls_log_softmax(cls_matrix in, cls_matrix out, cls_stream stream) {
 
 cls_status cls_log_softmax_async(cls_matrix in, cls_matrix out, cls_stream stream) {
     return log_softmax(&in, &out, stream, false);
+}
+
+cls_status softmax_kept(bool logarithm, const cls_matrix matrices[2],
+                        struct buffer *const buffers[2], cls_stream stream) {
+    struct row_call call = logarithm ? of_rows(ROW_LOG_SOFTMAX, "log_softmax", &matrices[0])
+                                     : of_rows(ROW_SOFTMAX, "softmax", &matrices[0]);
+    call.kept = buffers;
+    cls_status status = row_call_add_matrix(&call, &matrices[0], false);
+    if (!status)
+        status = row_call_add_matrix(&call, &matrices[1], true);
+    return status ? status : row_call_run(&call, stream, false);
 }
 
 static cls_status softmax_gradient(const cls_matrix *out, const cls_matrix *out_gradient,

@@ -75,6 +75,38 @@ class Batch(capi.Handle):
         """Records a selection."""
         return _value("cls_batch_where", self, condition.number, if_true.number, if_false.number)
 
+    def binary_rows(self, name, x, row):
+        """Records an operation of an array and one row for all of its rows, as `x + row` of a matrix is in NumPy."""
+        return _value("cls_batch_binary_rows", self, op_number("binary", name), x.number, row.number)
+
+    def binary_columns(self, name, x, column):
+        """Records an operation of an array and one column for all of its columns."""
+        return _value("cls_batch_binary_columns", self, op_number("binary", name), x.number, column.number)
+
+    def reduce_rows(self, name, x, columns):
+        """Records a reduction of each row of `columns` elements."""
+        return _value("cls_batch_reduce_rows", self, op_number("reduce", name), x.number, columns)
+
+    def reduce_columns(self, name, x, columns):
+        """Records a reduction of each of the columns of rows of `columns` elements."""
+        return _value("cls_batch_reduce_columns", self, op_number("reduce", name), x.number, columns)
+
+    def softmax(self, x, columns):
+        """Records the softmax of each row of `columns` elements."""
+        return _value("cls_batch_softmax", self, x.number, columns)
+
+    def log_softmax(self, x, columns):
+        """Records the logarithms of the softmax."""
+        return _value("cls_batch_log_softmax", self, x.number, columns)
+
+    def layer_norm(self, x, columns, gain, shift, epsilon=1e-5):
+        """Records the normalization of each row by its mean and variance."""
+        return _value("cls_batch_layer_norm", self, x.number, columns, gain.number, shift.number, epsilon)
+
+    def rms_norm(self, x, columns, gain, epsilon=1e-5):
+        """Records the normalization of each row by its mean square."""
+        return _value("cls_batch_rms_norm", self, x.number, columns, gain.number, epsilon)
+
     def gemm(self, a, b, rows, columns, inner):
         """Records the product of `rows` x `inner` by `inner` x `columns` elements."""
         return _value("cls_batch_gemm", self, a.number, b.number, rows, columns, inner, None)

@@ -191,6 +191,9 @@ cls_batch_create ppp   cls_batch_destroy p   cls_batch_upload ppizp   cls_batch_
 cls_batch_bind_upload pqp   cls_batch_bind_array pqA   cls_batch_bind_scalar pqp
 cls_batch_unary piqp   cls_batch_unary_param piqdp   cls_batch_binary piqqp   cls_batch_where pqqqp
 cls_batch_cast pqip   cls_batch_reduce piqp   cls_batch_dot pqqp   cls_batch_gemm pqqzzzpp
+cls_batch_binary_rows piqqp   cls_batch_binary_columns piqqp
+cls_batch_reduce_rows piqzp   cls_batch_reduce_columns piqzp   cls_batch_softmax pqzp   cls_batch_log_softmax pqzp
+cls_batch_layer_norm pqzqqdp   cls_batch_rms_norm pqzqdp
 cls_batch_keep pq   cls_batch_store pqA   cls_batch_execute_async pp   cls_batch_read pqp
 cls_batch_get_value pqp   cls_batch_get_source pupzp
 cls_stream_begin_capture ps   cls_stream_end_capture pp   cls_stream_get_capture pp

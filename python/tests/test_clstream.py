@@ -534,6 +534,26 @@ class Batches(unittest.TestCase):
         np.testing.assert_array_equal(least.read(), np.minimum(
             np.maximum(other * np.float16(2), 0) + other - np.float16(1), np.float16(0.1)))
 
+    def test_rows_and_columns(self):
+        host = samples(FLOATS[0])[:12].reshape(4, 3)
+        row, column = host[1].copy(), host[:, 2].copy()
+        batch = cs.Batch()
+        x, gain, shift = batch.upload(host), batch.upload(row), batch.upload(row[::-1].copy())
+        chain = batch.binary_columns("sub", batch.binary_rows("add", x, gain).relu(), batch.upload(column))
+        sums, most = batch.reduce_rows("sum", x, 3), batch.reduce_columns("max", x, 3)
+        soft, logs = batch.softmax(x, 3), batch.log_softmax(x, 3)
+        normal, scaled = batch.layer_norm(x, 3, gain, shift), batch.rms_norm(x, 3, gain)
+        batch.execute()
+        np.testing.assert_array_equal(chain.read().reshape(4, 3), np.maximum(host + row, 0) - column[:, None])
+        np.testing.assert_allclose(sums.read(), host.sum(1), 1e-5, 1e-5)
+        np.testing.assert_array_equal(most.read(), host.max(0))
+        device = cs.to_device(host)
+        for value, single in ((soft, cs.softmax(device)), (logs, cs.log_softmax(device)),
+                              (normal, cs.layer_norm(device, cs.to_device(row), cs.to_device(row[::-1].copy()))),
+                              (scaled, cs.rms_norm(device, cs.to_device(row)))):
+            np.testing.assert_array_equal(value.read().reshape(4, 3), single.to_host())
+        self.assertRaises(cs.Error, batch.softmax, x, 5)
+
     def test_scalars_and_selection(self):
         host = samples(FLOATS[0])
         batch = cs.Batch()

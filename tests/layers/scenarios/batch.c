@@ -64,3 +64,33 @@ void batch_beside(struct run *run) {
         ok(run, cls_batch_destroy(made));
     world_close(run, &world);
 }
+
+/* A row added to each row, the greatest of each row, and how far each element is below it: a generated kernel, a single call,
+ * and another kernel, of host arrays. */
+static bool record_rows(struct run *run, cls_batch batch, const float *in, const float *row,
+                        cls_value *out) {
+    enum { ROWS = 4, COLUMNS = 8 };
+    cls_value x, y, most;
+    return ok(run, cls_batch_upload(batch, in, CLS_F32, ROWS * COLUMNS, &x)) &&
+           ok(run, cls_batch_upload(batch, row, CLS_F32, COLUMNS, &y)) &&
+           ok(run, cls_batch_binary_rows(batch, CLS_BINARY_ADD, x, y, &x)) &&
+           ok(run, cls_batch_reduce_rows(batch, CLS_REDUCE_MAX, x, COLUMNS, &most)) &&
+           ok(run, cls_batch_binary_columns(batch, CLS_BINARY_SUB, x, most, out));
+}
+
+void batch_rows(struct run *run) {
+    static const float in[32], row[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    float out[32] = {0};
+    struct world world;
+    cls_batch made = NULL;
+    cls_value y;
+    if (world_open(run, &world, 1) && ok(run, cls_batch_create(world.context, NULL, &made)) &&
+        record_rows(run, made, in, row, &y) &&
+        ok(run, cls_batch_execute_async(made, world.streams[0])) &&
+        ok(run, cls_batch_read(made, y, out)))
+        for (int i = 0; i < 32; i++)
+            expect(run, out[i] == row[i % 8] - 8, "the distance to the greatest");
+    if (made)
+        ok(run, cls_batch_destroy(made));
+    world_close(run, &world);
+}

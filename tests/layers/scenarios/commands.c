@@ -400,6 +400,7 @@ const struct scenario scenarios[] = {
     {"polled", polled},
     {"batch", batch},
     {"batch_beside", batch_beside},
+    {"batch_rows", batch_rows},
     {"graph_replayed", graph_replayed},
     {"graph_in_background", graph_in_background},
     {"graph_planned", graph_planned},

@@ -73,6 +73,7 @@ void polled(struct run *run);
 /* batch.c */
 void batch(struct run *run);
 void batch_beside(struct run *run);
+void batch_rows(struct run *run);
 
 /* graph.c */
 void graph_replayed(struct run *run);
