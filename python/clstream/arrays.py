@@ -190,9 +190,9 @@ class Array:
         value = self.operand(value, stream)
         if value.size != 1:
             raise TypeError("what a mask selects is set to one number")
-        mask = mask.reshape(*mask.shape, *(1,) * (self.ndim - mask.ndim)).broadcast_to(self.shape, stream)
-        call("cls_where_async", mask.view, value.reshape(()).broadcast_to(self.shape, stream).view, self.view, self.view,
-             stream.handle)
+        mask = mask.reshape(*mask.shape, *(1,) * (self.ndim - mask.ndim))
+        mask, value = apart(mask, self, stream), apart(value.reshape(()), self, stream)
+        call("cls_strided_where_async", *broadcast_views(self.shape, mask, value, self, self), stream.handle)
 
     def operand(self, value, stream):
         """A value for elements of this array, as an Array of its type."""
@@ -356,14 +356,42 @@ class Array:
             raise ValueError(f"{host.size} elements for an array of {self.size}")
 
 
+def apart(x, out, stream):
+    """An input, or a copy of one that overlaps the output without being the same elements."""
+    if not isinstance(x, Array) or x.buffer is not out.buffer or (x.offset, x.shape) == (out.offset, out.shape):
+        return x
+    return x.copy(stream) if x.offset < out.offset + out.size and out.offset < x.offset + x.size else x
+
+
+def strided_view(array, offset, lengths, strides):
+    """Elements at strides from `offset`, counted from the first one, as the C functions take them."""
+    view = capi.Strided(array.buffer.handle, DTYPES[array.dtype], len(lengths), array.offset + offset)
+    view.shape[:len(lengths)] = lengths
+    view.strides[:len(lengths)] = strides
+    view.owner = array.buffer  # the handle is valid as long as the view is there
+    return view
+
+
+def _collapse(lengths, *stride_lists):
+    lengths, *stride_lists = layout.collapse(lengths, *stride_lists)
+    if len(lengths) > capi.MAX_DIMENSIONS:
+        raise ValueError(f"more than {capi.MAX_DIMENSIONS} axes that are not dense in memory")
+    return lengths, *stride_lists
+
+
+def broadcast_views(shape, *arrays):
+    """Arrays as the C functions take them, in a shape that they broadcast to."""
+    lengths, *strides = _collapse(shape, *(layout.broadcast_strides(array.shape, layout.dense_strides(array.shape), shape)
+                                           for array in arrays))
+    return [strided_view(array, 0, lengths, own) for array, own in zip(arrays, strides)]
+
+
 def _copy_strided(stream, to, to_offset, to_strides, from_, from_offset, from_strides, lengths):
     if 0 in lengths:
         return
-    lengths, to_strides, from_strides = layout.collapse(lengths, to_strides, from_strides)
-    if len(lengths) > device_code.AXES:
-        raise ValueError(f"more than {device_code.AXES} axes that are not dense in memory")
-    device_code.strided_copy(stream, math.prod(lengths), to.dtype.itemsize, to.buffer, to.offset + to_offset, to_strides,
-                             from_.buffer, from_.offset + from_offset, from_strides, lengths)
+    lengths, to_strides, from_strides = _collapse(lengths, to_strides, from_strides)
+    call("cls_strided_cast_async", strided_view(from_, from_offset, lengths, from_strides),
+         strided_view(to, to_offset, lengths, to_strides), stream.handle)
 
 
 # ---- as operands of the C library's operations on matrices

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 
-from ctypes import c_char, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import c_char, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint, c_uint64, c_void_p
 
 FOREVER = 2**64 - 1
 
@@ -30,6 +30,15 @@ class Matrix(ctypes.Structure):
 
 class Vector(ctypes.Structure):
     _fields_ = [("buffer", c_void_p), ("dtype", c_int), ("offset", c_size_t), ("count", c_size_t), ("step", c_size_t)]
+
+
+#: The most axes of a Strided.
+MAX_DIMENSIONS = 8
+
+
+class Strided(ctypes.Structure):
+    _fields_ = [("buffer", c_void_p), ("dtype", c_int), ("dimensions", c_uint), ("offset", c_size_t),
+                ("shape", c_size_t * MAX_DIMENSIONS), ("strides", c_ssize_t * MAX_DIMENSIONS)]
 
 
 class RandomState(ctypes.Structure):
@@ -137,7 +146,7 @@ class ShareInfo(Sized):
 
 #: C's name of each struct, for the test that compares the layouts.
 STRUCTS = {
-    "cls_array": Array, "cls_matrix": Matrix, "cls_vector": Vector, "cls_launch": Launch, "cls_arg": Arg, "cls_context_config": ContextConfig,
+    "cls_array": Array, "cls_matrix": Matrix, "cls_vector": Vector, "cls_strided": Strided, "cls_launch": Launch, "cls_arg": Arg, "cls_context_config": ContextConfig,
     "cls_stream_config": StreamConfig, "cls_stream_info": StreamInfo, "cls_event_config": EventConfig,
     "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_gemm_config": GemmConfig,
     "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,
@@ -150,7 +159,7 @@ CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
 FOREIGN = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
 
 # One letter for each parameter: p any pointer or handle, s a string, z size_t, i int or enum, u unsigned, q uint64_t,
-# d double, A an array, M a matrix, V a vector. Behind a colon: what is returned, if it is no status.
+# d double, A an array, M a matrix, V a vector, T a view with strides. Behind a colon: what is returned, if it is no status.
 PROTOTYPES = """
 cls_status_string i:s   cls_last_error_detail :s   cls_last_error_code :i   cls_version_string :s
 cls_device_count p   cls_device_get_info zp   cls_device_find sp
@@ -171,6 +180,7 @@ cls_copy_h2d_async pzpzp   cls_copy_d2h_async ppzzp   cls_copy_d2d_async pzpzzp
 cls_fill_async pzzpzp
 cls_cast_async AAp   cls_where_async AAAAp   cls_unary_async iAAp   cls_unary_param_async iAAdp
 cls_binary_async iAAAp   cls_reduce_async iAAp   cls_reduce_result_dtype iip   cls_dot_async AAAp
+cls_strided_cast_async TTp   cls_strided_where_async TTTTp   cls_strided_binary_async iTTTp
 cls_unary_op_name i:s   cls_unary_param_op_name i:s   cls_binary_op_name i:s   cls_reduce_op_name i:s
 cls_random_create pqp   cls_random_destroy p   cls_random_get_state ppp   cls_random_set_state_async ppp
 cls_random_uniform_async pAddp   cls_random_normal_async pAddp   cls_random_integers_async pAqp
@@ -216,7 +226,7 @@ def integer(value, low=0, high=2**64 - 1, name="a number"):
 
 
 _LETTERS = {"p": c_void_p, "s": c_char_p, "z": c_size_t, "i": c_int, "u": c_uint, "q": c_uint64, "d": c_double,
-            "A": Array, "M": Matrix, "V": Vector}
+            "A": Array, "M": Matrix, "V": Vector, "T": Strided}
 _LIMITS = {"z": (0, 2**(8 * ctypes.sizeof(c_size_t)) - 1), "i": (-2**31, 2**31 - 1), "u": (0, 2**32 - 1),
            "q": (0, 2**64 - 1)}
 

@@ -12,28 +12,6 @@ C_TYPES = {"bool": "uchar", "float32": "float", "float64": "double", "float16": 
 #: What elements of a size are copied as.
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
-#: The most axes of a strided copy, after those that follow one another in memory have become one.
-AXES = 8
-
-_STRIDED = """
-kernel void run(global T *to, global const T *from, long to_offset, long from_offset, int axes, long8 lengths,
-                long8 to_strides, long8 from_strides)
-{
-    long n[8], t[8], f[8];
-    vstore8(lengths, 0, n);
-    vstore8(to_strides, 0, t);
-    vstore8(from_strides, 0, f);
-    long rest = get_global_id(0);
-    for (int axis = axes - 1; axis >= 0; axis--) {
-        long i = rest % n[axis];
-        rest /= n[axis];
-        to_offset += i * t[axis];
-        from_offset += i * f[axis];
-    }
-    to[to_offset] = from[from_offset];
-}
-"""
-
 # Element `index` of an axis, for each of the outer and inner elements.
 _TAKE = """
 kernel void run(global T *to, global const T *from, long from_offset, global const long *indices, long count,
@@ -161,17 +139,6 @@ def _kernel(context, source, **names):
                                 b"clstream", None))
         kernels[key] = _Kernel(make("cls_kernel_create", program.handle, b"run"))
     return kernels[key].handle
-
-
-def _long8(values):
-    return numpy.array([*values, *[0] * (AXES - len(values))], numpy.int64).tobytes()
-
-
-def strided_copy(stream, size, itemsize, to, to_offset, to_strides, from_, from_offset, from_strides, lengths):
-    """Copies elements of a size between two buffers: offsets and strides are in elements."""
-    launch(_kernel(stream.context, _STRIDED, T=_WORDS[itemsize]), size,
-           (to, from_, numpy.int64(to_offset), numpy.int64(from_offset), numpy.int32(len(lengths)), _long8(lengths),
-            _long8(to_strides), _long8(from_strides)), stream)
 
 
 def take(stream, to, from_, indices, outer, length, inner):

@@ -9,7 +9,8 @@ import math
 import numpy
 
 from . import device_code, layout
-from .arrays import OPS, Array, empty, matrix_of, op_number, reduce_result, to_device, vector_of
+from .arrays import (OPS, Array, apart, broadcast_views, empty, matrix_of, op_number, reduce_result, to_device,
+                     vector_of)
 from .capi import call
 from .streams import Stream, stream_of
 from .elements import BOOL, UINT8, element_type, exact_parameter, is_number, result_type, scalar_of
@@ -67,22 +68,21 @@ def _first_array(values):
     raise TypeError(f"none of {', '.join(type(value).__name__ for value in values)} is an Array")
 
 
-def operands(values, stream=None, broadcast=True):
-    """(arrays and numbers, dtype, shape, stream) by the rule above: the arrays have the one type, and the one shape unless
-    `broadcast` is false, the numbers are elements of the type."""
+def operands(values, stream=None):
+    """(arrays and numbers, dtype, shape, stream) by the rule above: the arrays have the one type and broadcast to the shape,
+    the numbers are elements of the type."""
     like = _first_array(values)
     stream = stream_of(stream, like.context)
     values = [value if is_number(value) else as_array(value, like, stream) for value in values]
     arrays = [value for value in values if isinstance(value, Array)]
     dtype = result_type(*(array.dtype for array in arrays))
     shape = layout.broadcast_shapes(*(array.shape for array in arrays))
-    return [_fit(value, dtype, shape if broadcast else value.shape, stream) if isinstance(value, Array)
-            else scalar_of(dtype, value) for value in values], dtype, shape, stream
+    return [_of_type(value, dtype, stream) if isinstance(value, Array) else scalar_of(dtype, value)
+            for value in values], dtype, shape, stream
 
 
-def _fit(array, dtype, shape, stream):
-    array = array if array.dtype == dtype else array.astype(dtype, stream)
-    return array.broadcast_to(shape, stream)
+def _of_type(array, dtype, stream):
+    return array if array.dtype == dtype else array.astype(dtype, stream)
 
 
 def filled(element, shape, stream):
@@ -96,13 +96,6 @@ def _output(out, shape, dtype, stream):
     if out.shape != shape or out.dtype != dtype:
         raise ValueError(f"the output is {out.dtype} {out.shape}, the result {dtype} {shape}")
     return out
-
-
-def _apart(x, out, stream):
-    """An input, or a copy of one that overlaps the output without being the same elements."""
-    if not isinstance(x, Array) or x.buffer is not out.buffer or x.offset == out.offset:
-        return x
-    return x.copy(stream) if abs(x.offset - out.offset) < x.size else x
 
 
 def _as_vector(x, shape):
@@ -119,18 +112,22 @@ def _as_vector(x, shape):
 
 
 def _binary_async(number, a, b, out, stream):
-    """An operation of the C library on operands() that are not broadcast."""
+    """An operation of the C library on operands(): a vector of a matrix goes by its call, other operands that broadcast by
+    strided views."""
     for x, y, suffix in ((a, b, ""), (b, a, "_reversed")):
         if not isinstance(x, Array) or not isinstance(y, Array) or x.shape != out.shape or y.shape == out.shape:
             continue
         form = _as_vector(y, out.shape)
         if form:
             y = y.copy(stream) if y.buffer is out.buffer else y
-            call(f"cls_binary_{form[0]}{suffix}_async", number, matrix_of(_apart(x, out, stream), form[1]), vector_of(y),
+            call(f"cls_binary_{form[0]}{suffix}_async", number, matrix_of(apart(x, out, stream), form[1]), vector_of(y),
                  matrix_of(out, form[1]), stream.handle)
             return
-    a, b = (_apart(filled(x, out.shape, stream).broadcast_to(out.shape, stream), out, stream) for x in (a, b))
-    call("cls_binary_async", number, a.view, b.view, out.view, stream.handle)
+    a, b = (apart(filled(x, out.shape, stream), out, stream) for x in (a, b))
+    if a.shape == b.shape == out.shape:
+        call("cls_binary_async", number, a.view, b.view, out.view, stream.handle)
+        return
+    call("cls_strided_binary_async", number, *broadcast_views(out.shape, a, b, out), stream.handle)
 
 
 def _implementation(table, name, dtype):
@@ -147,7 +144,7 @@ def elementwise_unary(name, x, out=None, stream=None):
     stream = stream_of(stream, x.context)
     what = _implementation(UNARY, name, x.dtype)
     out = _output(out, x.shape, BOOL if name in TO_BOOL else x.dtype, stream)
-    x = _apart(x, out, stream)
+    x = apart(x, out, stream)
     if what.startswith("unary "):
         call("cls_unary_async", OPS["unary"][what[6:]], x.view, out.view, stream.handle)
     else:
@@ -157,19 +154,19 @@ def elementwise_unary(name, x, out=None, stream=None):
 
 def elementwise_binary(name, a, b, out=None, stream=None):
     """out = name(a, b), by the rule for operands."""
-    (a, b), dtype, shape, stream = operands((a, b), stream, broadcast=False)
+    (a, b), dtype, shape, stream = operands((a, b), stream)
     what = _implementation(BINARY, name, dtype)
     out = _output(out, shape, BOOL if name in TO_BOOL else dtype, stream)
     for x, number, place in ((b, a, 0), (a, b, 1)):
         operation = _WITH_NUMBER.get((name, place))
         if operation and not isinstance(number, Array) and what.startswith("binary ") and exact_parameter(number):
-            call("cls_unary_param_async", OPS["unary_param"][operation], _apart(x, out, stream).view, out.view,
+            call("cls_unary_param_async", OPS["unary_param"][operation], apart(x, out, stream).view, out.view,
                  float(number), stream.handle)
             return out
     if what.startswith("binary "):
         _binary_async(OPS["binary"][what[7:]], a, b, out, stream)
     else:
-        a, b = (_apart(filled(x, shape, stream).broadcast_to(shape, stream), out, stream) for x in (a, b))
+        a, b = (apart(filled(x, shape, stream).broadcast_to(shape, stream), out, stream) for x in (a, b))
         device_code.map_elements(stream, what, out, a, b)
     return out
 
@@ -183,9 +180,9 @@ def where(condition, if_true, if_false, out=None, stream=None):
         raise TypeError("where of two numbers: make one an array (full), which says the type")
     (a, b), dtype, shape, stream = operands((if_true, if_false), stream)
     shape = layout.broadcast_shapes(condition.shape, shape)
-    a, b = (filled(value, shape, stream).broadcast_to(shape, stream) for value in (a, b))
     out = _output(out, shape, dtype, stream)
-    call("cls_where_async", condition.broadcast_to(shape, stream).view, a.view, b.view, out.view, stream.handle)
+    condition, a, b = (apart(filled(x, shape, stream), out, stream) for x in (condition, a, b))
+    call("cls_strided_where_async", *broadcast_views(shape, condition, a, b, out), stream.handle)
     return out
 
 
@@ -226,7 +223,7 @@ def unary(name, x, param=None, out=None, stream=None):
 def binary(name, a, b, out=None, stream=None):
     """out = name(a, b), by the rule for operands. Comparisons give bool."""
     number = op_number("binary", name)
-    (a, b), dtype, shape, stream = operands((a, b), stream, broadcast=False)
+    (a, b), dtype, shape, stream = operands((a, b), stream)
     comparison = name in ("eq", "ne", "lt", "le", "gt", "ge")
     if dtype == BOOL and not comparison:
         raise TypeError(f"{name} of bool")
@@ -255,8 +252,9 @@ def reduce_async(name, x, stream=None):
 
 def dot_async(x, y, stream=None):
     """The sum of the products of the elements, as an Array without axes."""
-    (x, y), dtype, _, stream = operands((x, y), stream)
+    (x, y), dtype, shape, stream = operands((x, y), stream)
     out = empty((), reduce_result("sum", dtype), stream)
+    x, y = x.broadcast_to(shape, stream), y.broadcast_to(shape, stream)
     call("cls_dot_async", x.view, y.view, out.view, stream.handle)
     return out
 

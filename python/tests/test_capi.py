@@ -12,7 +12,7 @@ from clstream import capi
 
 HEADERS = [pathlib.Path(path) for path in os.environ["HEADERS"].split()]
 SCALARS = {"size_t": "z", "unsigned": "u", "uint64_t": "q", "double": "d", "int": "i", "cls_value": "q",
-           "cls_array": "A", "cls_matrix": "M", "cls_vector": "V"}
+           "cls_array": "A", "cls_matrix": "M", "cls_vector": "V", "cls_strided": "T"}
 
 
 def letter(parameter, handles):

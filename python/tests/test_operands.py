@@ -15,6 +15,37 @@ class Operands(unittest.TestCase):
         self.assertEqual((got.shape, got.dtype), (expected.shape, expected.dtype))
         np.testing.assert_array_equal(got, expected)
 
+    def test_broadcast(self):
+        a, b = np.arange(24, dtype=F).reshape(2, 1, 3, 4), np.arange(40, dtype=F).reshape(5, 2, 4)[:, :1]
+        condition = np.arange(8).reshape(2, 1, 1, 4) % 3 == 0
+        x, y, c = cs.to_device(a), cs.to_device(b), cs.to_device(condition)
+        self.same(x - y, a - b)
+        self.same(y < x, b < a)
+        self.same(cs.where(c, x, y), np.where(condition, a, b))
+        self.same(cs.where(c, 7, y), np.where(condition, F(7), b))
+        self.same(cs.maximum(x, y[0, 0, 1]), np.maximum(a, b[0, 0, 1]))
+        self.same(x[:0] - y, a[:0] - b)
+
+    def test_an_output_that_is_an_operand(self):
+        for part in (0, 1, (0, 1), slice(0, 1)):
+            a = np.arange(12, dtype=F).reshape(3, 4)
+            x = cs.to_device(a)
+            self.assertIs(cs.subtract(x, x[part], out=x), x)
+            self.same(x, a - a[part])
+
+    def test_a_mask_and_a_number_of_the_array_itself(self):
+        a = np.arange(4, dtype=F).reshape(2, 2)
+        x, chosen = cs.to_device(a), np.array([[True, False], [False, True]])
+        x[cs.to_device(a > 1)] = x[1, 1]
+        a[a > 1] = 3
+        self.same(x, a)
+        mask = cs.to_device(chosen)
+        mask[mask[0]] = True
+        chosen[chosen[0]] = True
+        self.same(mask, chosen)
+        y = cs.to_device(a)
+        self.same(cs.where(cs.to_device(chosen[:1]), y[1], y, out=y), np.where(chosen[:1], a[1], a))
+
     def test_numpy_arrays(self):
         a, column, row = np.arange(1, 5, dtype=F).reshape(2, 2), F([[10], [20]]), F([10, 20])
         x = cs.to_device(a)
