@@ -59,7 +59,9 @@ enum family {
     FAMILY_LAYER_NORM_GRADIENT,
     FAMILY_RMS_NORM_GRADIENT,
     FAMILY_ROW_SUMS, /* next to nothing is written, from here on */
-    FAMILY_COLUMN_SUMS
+    FAMILY_COLUMN_SUMS,
+    FAMILY_MIDDLE_SUMS, /* of strided views */
+    FAMILY_CHANNEL_SUMS
 };
 
 struct job {
@@ -192,6 +194,21 @@ static cls_status submit_strided(const struct job *job) {
     }
 }
 
+/* Sums of the middle of three dimensions, or of the two around it. */
+static cls_status submit_strided_sums(const struct job *job) {
+    enum { CHANNELS = 64 };
+    const struct field *field = job->field;
+    const size_t count = job->count / (CHANNELS * job->columns);
+    const size_t shape[] = {count, CHANNELS, job->columns};
+    const bool of_middle = job->family == FAMILY_MIDDLE_SUMS;
+    const size_t sums[] = {of_middle ? count : 1, of_middle ? 1 : CHANNELS,
+                           of_middle ? job->columns : 1};
+    const cls_array in = cls_array_of(field->in[0], job->from, count * CHANNELS * job->columns);
+    const cls_array out = cls_array_of(field->out, job->to, sums[0] * sums[1] * sums[2]);
+    return cls_strided_reduce_async(CLS_REDUCE_SUM, cls_strided_of(in, 3, shape),
+                                    cls_strided_of(out, 3, sums), field->stream);
+}
+
 static cls_status submit_rows(const struct job *job) {
     const size_t rows = job->count / job->columns;
     const struct field *field = job->field;
@@ -227,6 +244,9 @@ static cls_status submit_rows(const struct job *job) {
         return cls_reduce_rows_async(CLS_REDUCE_SUM, in, row_sums, stream);
     case FAMILY_COLUMN_SUMS:
         return cls_reduce_columns_async(CLS_REDUCE_SUM, in, column_sums, stream);
+    case FAMILY_MIDDLE_SUMS:
+    case FAMILY_CHANNEL_SUMS:
+        return submit_strided_sums(job);
     default:
         return cls_softmax_async(in, out, stream);
     }
@@ -472,6 +492,22 @@ static void strided(struct field *field, cls_dtype dtype) {
         }
 }
 
+static void strided_sums(struct field *field, cls_dtype dtype) {
+    static const char *const names[] = {"sums of a middle dimension", "sums around a dimension"};
+    static const size_t columns[] = {16, 1024};
+    char name[64];
+    for (int op = 0; op < 2; op++)
+        for (int i = 0; i < 2; i++) {
+            const struct job job = {.family = (enum family)(FAMILY_MIDDLE_SUMS + op),
+                                    .from = dtype,
+                                    .to = dtype,
+                                    .columns = columns[i]};
+            snprintf(name, sizeof name, "%s %s, lines of %zu", names[op], cls_dtype_name(dtype),
+                     columns[i]);
+            row(field, name, job);
+        }
+}
+
 /* Rows of 1 KiB in an order without a pattern; each is named once. */
 static void by_index(struct field *field, cls_dtype dtype) {
     static const char *const names[] = {"select", "scatter", "scatter_add"};
@@ -547,6 +583,8 @@ int main(int argc, char **argv) {
     bench_section("(c) strided views");
     strided(&field, CLS_F32);
     strided(&field, CLS_F16);
+    strided_sums(&field, CLS_F32);
+    strided_sums(&field, CLS_F16);
     bench_section("(c) by indices");
     by_index(&field, CLS_F32);
     by_index(&field, CLS_F16);

@@ -13,6 +13,7 @@
  *     -DALIGNED        the inputs start at multiples of 16 bytes, or of the vector if that is less
  *     -DLINES=1        instead of the two: of the rows or columns of a matrix; vectors of lines that a work-item takes
  *                      beside each other
+ *     -DSTRIDED        with LINES: none of these kernels, for cl/strided_reduce.cl has its own
  *
  * A fused kernel (lib/batch/generate.c) includes this file last, with FUSED, with RUNS where it has the
  * shape of CPUs, and two macros of its own: INPUTS, the parameters that its values are made from, and
@@ -245,6 +246,24 @@ MEMORY(OUT) packed(VALUE(OUT) value) {
     return result.element[0];
 }
 
+#if defined(FUSED) || defined(STRIDED)
+/* A vector whose elements from `left` on change no result: 0 for sums, an element taken before
+ * else. */
+#if defined(OP_sum) || defined(OP_mean) || defined(OP_dot)
+#define PADDING(x) ((E)0)
+#else
+#define PADDING(x) (x).element[0]
+#endif
+T padded(T x, long left) {
+    union { T vector; E element[W]; } part = {x};
+    const E padding = PADDING(part);
+    for (uint i = 0; i < W; i++)
+        if (i >= left)
+            part.element[i] = padding;
+    return part.vector;
+}
+#endif
+
 #ifndef FUSED
 E element_at(global const MEMORY(A) *from, ulong i) {
     union { T vector; E element[W]; } one = {UNPACK(A, (V(MEMORY(A)))from[i])};
@@ -334,6 +353,7 @@ kernel void reduce_part(INPUTS, global partial *partials, local partial *shared,
         partials[get_group_id(0)] = total;
 }
 #else
+#ifndef STRIDED
 /*
  * Lines: places are (first element, distance between rows, or of the results between two), shape is (lines, elements of
  * a line), and cut is (parts of a line, steps of an item, items of a team, lines of a team). A part is the part'th
@@ -346,6 +366,7 @@ void put_part(partial total, ulong line, uint part, global partial *partials, gl
     else
         out[out_place.s0 + line * out_place.s1] = packed(partial_result(total, shape.s1));
 }
+#endif
 
 #include "lanes.cl"
 #ifdef LANES
@@ -373,6 +394,7 @@ partial team_merge(partial mine, uint team, local partial *shared) {
     return shared[me];
 }
 
+#ifndef STRIDED
 kernel void reduce_rows(global const MEMORY(A) *a, ulong2 a_place, global MEMORY(OUT) *out,
                         ulong2 out_place, global partial *partials, local partial *shared,
                         ulong2 shape, uint4 cut) {
@@ -390,6 +412,7 @@ kernel void reduce_rows(global const MEMORY(A) *a, ulong2 a_place, global MEMORY
             put_part(total, line, part, partials, out, out_place, shape, cut);
     }
 }
+#endif
 
 /* An element of each of W lines, of which `left` are there. */
 T across(global const MEMORY(A) *from, ulong stride, long left) {
@@ -408,6 +431,7 @@ lanes take_across(lanes to, T x, ulong index, bool is_first) {
     return lanes_take(to, x, index);
 }
 
+#ifndef STRIDED
 #define AHEAD 4
 
 /* LINES vectors of lines beside each other, and of each of these its part. */
@@ -494,23 +518,8 @@ kernel void reduce_lines_finish(global const partial *partials, local partial *s
         out[out_place.s0 + line * out_place.s1] = packed(partial_result(total, shape.s1));
 }
 #endif
-#else
-/* A vector whose elements from `left` on change no result: 0 for sums, an element taken before
- * else. */
-#if defined(OP_sum) || defined(OP_mean) || defined(OP_dot)
-#define PADDING(x) ((E)0)
-#else
-#define PADDING(x) (x).element[0]
 #endif
-T padded(T x, long left) {
-    union { T vector; E element[W]; } part = {x};
-    const E padding = PADDING(part);
-    for (uint i = 0; i < W; i++)
-        if (i >= left)
-            part.element[i] = padding;
-    return part.vector;
-}
-
+#else
 lanes lanes_begun(T x) {
     union { T vector; E element[W]; } each = {x};
     return lanes_start(each.element[0]);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file strided.h
- * Element-by-element operations of arrays with up to eight dimensions and any strides: parts of arrays, dimensions in
- * another order, and dimensions of one element that are repeated (broadcast), without a copy.
+ * Element-by-element operations, and reductions, of arrays with up to eight dimensions and any strides: parts of arrays,
+ * dimensions in another order, and dimensions of one element that are repeated (broadcast), without a copy.
  *
  * A cls_strided is a view of a buffer: the element with the indices i lies at `offset` plus the sum of i[d] strides[d],
  * in elements. A stride may be negative, or 0, which repeats an element of an input. Row-major matrices of blas.h and
  * arrays of types.h are such views; the functions below make them and change their shapes. They are plain values,
  * without ownership, and the functions call nothing.
  *
- * All views of a call have the same shape: an input is broadcast by cls_strided_broadcast. All types and operations are
+ * All views of a call have the same shape, but for the output of a reduction: an input is broadcast by
+ * cls_strided_broadcast. All types and operations are
  * those of cast.h, where.h, unary.h and binary.h, with the same bits: an element goes through the same code. What lies
  * between the elements of the output is left alone. A view without elements is a no-op, which still returns the stream's
  * error.
  *
- * Each call is one launch. It goes along the dimension in which the output's elements are closest, so that an output without
+ * Each call is one launch, but for reductions (cls_strided_reduce). It goes along the dimension in which the output's elements are closest, so that an output without
  * gaps is written in order. Dimensions that follow one another in every view are one: views without gaps go through
  * cls_cast, cls_where, cls_unary, cls_unary_param or cls_binary, and a copy that exchanges the dimensions of a matrix through
  * cls_transpose.
@@ -49,6 +50,7 @@
 
 #include <clstream/binary.h>
 #include <clstream/blas.h>
+#include <clstream/reduce.h>
 #include <clstream/unary.h>
 
 CLS_BEGIN_DECLS
@@ -187,6 +189,30 @@ CLS_API cls_status cls_strided_binary(cls_binary_op op, cls_strided a, cls_strid
 /** Like cls_strided_binary; only submits. */
 CLS_API cls_status cls_strided_binary_async(cls_binary_op op, cls_strided a, cls_strided b,
                                             cls_strided out, cls_stream stream);
+
+/**
+ * Reduces dimensions of `in`: those in which `out`, which has as many dimensions, has one element; the lengths of the others
+ * are the same. Types, values and accuracy are those of the operation (reduce.h), with any number of elements for
+ * each result. The results must not overlap the input, which may repeat elements. An index (CLS_REDUCE_ARGMAX,
+ * CLS_REDUCE_ARGMIN) is that among the elements of a result in row-major order of the dimensions that are reduced; of one
+ * dimension, that along it. On one device the same views of the same bytes always give the same bits.
+ *
+ * What is a matrix whose rows or columns are reduced, once dimensions that follow one another are one, has the bits of
+ * cls_reduce_rows or cls_reduce_columns. Other inputs are read in place by one kernel. Results that are too few
+ * for the device are cut into parts, which a second launch merges; those are the only memory that is taken.
+ *
+ * Waits.
+ *
+ * @retval CLS_ERROR_INVALID_VALUE also for min, max, argmax or argmin of no elements
+ * @retval CLS_ERROR_SIZE_MISMATCH `out` has other dimensions, or in one of them neither one element nor those of `in`
+ * @retval CLS_ERROR_TYPE_MISMATCH `out` is not of the result's type (cls_reduce_result_dtype)
+ * @retval CLS_ERROR_OUT_OF_RANGE  also for a result of more than 2^40 elements
+ */
+CLS_API cls_status cls_strided_reduce(cls_reduce_op op, cls_strided in, cls_strided out,
+                                      cls_stream stream);
+/** Like cls_strided_reduce; only submits. */
+CLS_API cls_status cls_strided_reduce_async(cls_reduce_op op, cls_strided in, cls_strided out,
+                                            cls_stream stream);
 
 CLS_END_DECLS
 

@@ -149,12 +149,16 @@ static const struct {
     [STAGE_ROWS] = {"reduce_rows", " of rows"},
     [STAGE_ACROSS] = {"reduce_across", " across"},
     [STAGE_LINES_FINISH] = {"reduce_lines_finish", " of parts"},
+    [STAGE_STRIDED_ROWS] = {"reduce_strided_rows", " of views"},
+    [STAGE_STRIDED_ACROSS] = {"reduce_strided_across", " of views across"},
+    [STAGE_STRIDED_FINISH] = {"reduce_strided_finish", " of parts"},
 };
 
 static struct spec *reduction_spec_new(const struct op_row *row, const struct type_row *a,
                                        enum shape shape, enum reduction_stage stage) {
     const struct type_row *out = type_row(op_result_dtype(row, a->dtype));
-    struct spec *spec = spec_new("reduce.cl", stages[stage].kernel);
+    struct spec *spec = spec_new(stage >= STAGE_STRIDED_ROWS ? "strided_reduce.cl" : "reduce.cl",
+                                 stages[stage].kernel);
     if (!spec)
         return NULL;
     shape_reduction(spec, shape, a->size, row->result == RESULT_INDEX);

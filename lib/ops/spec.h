@@ -48,6 +48,9 @@ enum reduction_stage {
     STAGE_ROWS,
     STAGE_ACROSS, /* of columns or short rows: `batch` vectors of them a work-item */
     STAGE_LINES_FINISH,
+    STAGE_STRIDED_ROWS, /* those of strided views, by cl/strided_reduce.cl */
+    STAGE_STRIDED_ACROSS,
+    STAGE_STRIDED_FINISH,
     STAGES
 };
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a, enum shape shape,

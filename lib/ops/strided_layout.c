@@ -11,23 +11,30 @@ static size_t strided_size(const cls_array *array) {
 
 /* --- shapes and ranges --- */
 
-static cls_status check_shapes(const char *name, const cls_strided *const *views,
-                               unsigned n_views) {
+static cls_status check_dimensions(const char *name, const cls_strided *const *views,
+                                   unsigned n_views) {
     for (unsigned v = 0; v < n_views; v++)
         if (views[v]->dimensions > CLS_MAX_DIMENSIONS)
             return error_set(CLS_ERROR_INVALID_VALUE, "%s: a view of %u dimensions, more than %d",
                              name, views[v]->dimensions, CLS_MAX_DIMENSIONS);
-    for (unsigned v = 1; v < n_views; v++) {
+    for (unsigned v = 1; v < n_views; v++)
         if (views[v]->dimensions != views[0]->dimensions)
             return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: views of %u and %u dimensions", name,
                              views[0]->dimensions, views[v]->dimensions);
-        for (unsigned d = 0; d < views[0]->dimensions; d++)
-            if (views[v]->shape[d] != views[0]->shape[d])
-                return error_set(CLS_ERROR_SIZE_MISMATCH,
-                                 "%s: %zu and %zu elements in dimension %u", name,
-                                 views[0]->shape[d], views[v]->shape[d], d);
-    }
     return CLS_SUCCESS;
+}
+
+/* `reduces`: dimensions of the last view may have one element instead. */
+static cls_status check_shapes(const char *name, const cls_strided *const *views, unsigned n_views,
+                               bool reduces) {
+    cls_status status = check_dimensions(name, views, n_views);
+    for (unsigned v = 1; v < n_views && !status; v++)
+        for (unsigned d = 0; d < views[0]->dimensions && !status; d++)
+            if (views[v]->shape[d] != views[0]->shape[d] && (!reduces || views[v]->shape[d] != 1))
+                status =
+                    error_set(CLS_ERROR_SIZE_MISMATCH, "%s: %zu and %zu elements in dimension %u",
+                              name, views[0]->shape[d], views[v]->shape[d], d);
+    return status;
 }
 
 /* Adds the distance from the first to the last of `length` elements; false: it is beyond all memory. */
@@ -101,11 +108,12 @@ static void swap_dimensions(struct strided_layout *layout, unsigned a, unsigned 
     }
 }
 
-/* The last dimension is that of the output's least stride. */
-static void order_dimensions(struct strided_layout *layout) {
-    const ptrdiff_t *strides = layout->strides[layout->n_views - 1];
+/* The last dimension is that of the view's least stride. */
+static void order_dimensions(struct strided_layout *layout, unsigned view) {
+    const ptrdiff_t *strides = layout->strides[view];
     for (unsigned d = 1; d < layout->dimensions; d++)
-        for (unsigned k = d; k > 0 && strides[k - 1] < strides[k]; k--)
+        for (unsigned k = d;
+             k > 0 && strided_distance(strides[k - 1]) < strided_distance(strides[k]); k--)
             swap_dimensions(layout, k - 1, k);
 }
 
@@ -153,7 +161,7 @@ static bool has_no_elements(const cls_strided *view) {
 cls_status strided_layout_of(const char *name, const cls_strided *const *views, unsigned n_views,
                              struct strided_layout *out) {
     struct strided_layout layout = {.n_views = n_views};
-    cls_status status = check_shapes(name, views, n_views);
+    cls_status status = check_shapes(name, views, n_views, false);
     layout.is_empty = !status && has_no_elements(views[0]);
     for (unsigned v = 0; v < n_views && !status; v++) {
         layout.offsets[v] = views[v]->offset;
@@ -162,13 +170,102 @@ cls_status strided_layout_of(const char *name, const cls_strided *const *views, 
     if (!status && !layout.is_empty) {
         copy_dimensions(views, &layout);
         turn_forwards(&layout);
-        order_dimensions(&layout);
+        order_dimensions(&layout, n_views - 1);
         status = check_apart(name, &layout);
     }
     if (status)
         return status;
     merge_dimensions(&layout);
     *out = layout;
+    return CLS_SUCCESS;
+}
+
+/* --- reductions --- */
+
+/* The dimensions that stay, in the order in which the input is read best. */
+static cls_status lay_out_kept(const char *name, const cls_strided *in, const cls_strided *out,
+                               bool has_elements, struct strided_layout *layout) {
+    cls_strided kept = *in;
+    const cls_strided *const views[] = {&kept, out};
+    for (unsigned d = 0; d < in->dimensions; d++) {
+        kept.shape[d] = out->shape[d];
+        kept.strides[d] = has_elements ? in->strides[d] : 0;
+    }
+    copy_dimensions(views, layout);
+    turn_forwards(layout);
+    order_dimensions(layout, 1);
+    cls_status status = check_apart(name, layout);
+    order_dimensions(layout, 0);
+    merge_dimensions(layout);
+    return status;
+}
+
+/* Those that go: `in_order` in the order of their numbers, else as they are read best. */
+static void lay_out_reduced(const cls_strided *in, const cls_strided *out, bool in_order,
+                            struct strided_layout *layout) {
+    cls_strided reduced = *in;
+    const cls_strided *const views[] = {&reduced};
+    for (unsigned d = 0; d < in->dimensions; d++)
+        if (out->shape[d] == in->shape[d])
+            reduced.shape[d] = 1;
+    copy_dimensions(views, layout);
+    if (!in_order) {
+        turn_forwards(layout);
+        order_dimensions(layout, 0);
+    }
+    merge_dimensions(layout);
+}
+
+/* All dimensions of the input. */
+static struct strided_layout join_layouts(const struct strided_layout *kept,
+                                          const struct strided_layout *reduced) {
+    struct strided_layout all = *reduced;
+    for (unsigned d = 0; d < kept->dimensions; d++) {
+        all.lengths[all.dimensions] = kept->lengths[d];
+        all.strides[0][all.dimensions++] = kept->strides[0][d];
+    }
+    return all;
+}
+
+/* Broadcast dimensions have any number of elements. */
+static cls_status count_reduced(const char *name, const cls_strided *in, const cls_strided *out,
+                                size_t *length) {
+    enum { BITS = 40 };
+    *length = 1;
+    for (unsigned d = 0; d < in->dimensions; d++)
+        if (out->shape[d] != in->shape[d] &&
+            (__builtin_mul_overflow(*length, in->shape[d], length) || (uint64_t)*length >> BITS))
+            return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: results of more than 2^%d elements", name,
+                             BITS);
+    return CLS_SUCCESS;
+}
+
+cls_status strided_reduction_of(const char *name, const cls_strided *in, const cls_strided *out,
+                                bool in_order, struct strided_reduction *found) {
+    const cls_strided *const views[] = {in, out};
+    struct strided_layout kept = {.n_views = 2}, reduced = {.n_views = 1};
+    size_t length;
+    cls_status status = check_shapes(name, views, 2, true);
+    if (!status)
+        status = count_reduced(name, in, out, &length);
+    if (status)
+        return status;
+    reduced.is_empty = has_no_elements(in);
+    kept.is_empty = has_no_elements(out);
+    status = place_view(name, in, reduced.is_empty, &kept.arrays[0]);
+    if (!status)
+        status = place_view(name, out, kept.is_empty, &kept.arrays[1]);
+    kept.offsets[0] = in->offset;
+    kept.offsets[1] = out->offset;
+    if (!status && !kept.is_empty)
+        status = lay_out_kept(name, in, out, !reduced.is_empty, &kept);
+    if (status)
+        return status;
+    reduced.arrays[0] = kept.arrays[0];
+    reduced.offsets[0] = kept.offsets[0];
+    if (!reduced.is_empty)
+        lay_out_reduced(in, out, in_order, &reduced);
+    *found = (struct strided_reduction){kept, reduced, join_layouts(&kept, &reduced), length};
     return CLS_SUCCESS;
 }
 

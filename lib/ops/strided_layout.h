@@ -28,6 +28,19 @@ static inline size_t strided_distance(ptrdiff_t stride) {
 cls_status strided_layout_of(const char *name, const cls_strided *const *views, unsigned n_views,
                              struct strided_layout *out);
 
+/* A reduction. The input's element whose indices are all 0 is that of `reduced`. */
+struct strided_reduction {
+    struct strided_layout kept;    /* input and output, in the dimensions that stay */
+    struct strided_layout reduced; /* the input, in those that go */
+    struct strided_layout all;     /* the input, in all of them */
+    size_t length;                 /* elements of a result */
+};
+
+/* Like strided_layout_of; a dimension of the output that has one element is reduced. With `in_order` the elements of a
+ * result keep their order, that of their indices. */
+cls_status strided_reduction_of(const char *name, const cls_strided *in, const cls_strided *out,
+                                bool in_order, struct strided_reduction *found);
+
 /* Whether the elements of each view follow one another in memory, in the same order. */
 bool strided_is_dense(const struct strided_layout *layout);
 

@@ -45,7 +45,9 @@ programs() {
             result == "INDEX" ? 1 : 4, is_float[t] ? " -DFLOATS" : "",
             opencl[t] out ~ /double/ ? " -DDOUBLES" : "")
         print options
-        if (name != "dot") print options " -DLINES=2"
+        if (name == "dot") return
+        print options " -DLINES=2"
+        print "strided_" options " -DLINES=2"
     }
     # Bare, and with all that may follow the sums.
     function product(file, input, output, width, more) {
@@ -208,6 +210,7 @@ check "row_sums.cl compiles without warnings" "$(lint row_sums.cl)"
 check "rows.cl compiles without warnings" "$(lint rows.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
 check "strided.cl compiles without warnings" "$(lint strided.cl)"
+check "strided_reduce.cl compiles without warnings" "$(lint strided_reduce.cl)"
 check "transpose.cl compiles without warnings" "$(lint transpose.cl)"
 check "wgmma.cl compiles without warnings" "$(lint wgmma.cl)"
 finish
