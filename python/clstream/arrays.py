@@ -386,6 +386,15 @@ def broadcast_views(shape, *arrays):
     return [strided_view(array, 0, lengths, own) for array, own in zip(arrays, strides)]
 
 
+def reduction_views(x, out):
+    """An array and what its axes are reduced to, of the same number of axes, as cls_strided_reduce takes them."""
+    own = layout.dense_strides(x.shape)
+    to = layout.broadcast_strides(out.shape, layout.dense_strides(out.shape), x.shape)
+    lengths, own, to = _collapse(x.shape, own, to)
+    return (strided_view(x, 0, lengths, own),
+            strided_view(out, 0, [length if stride else 1 for length, stride in zip(lengths, to)], to))
+
+
 def _copy_strided(stream, to, to_offset, to_strides, from_, from_offset, from_strides, lengths):
     if 0 in lengths:
         return

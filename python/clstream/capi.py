@@ -181,6 +181,7 @@ cls_fill_async pzzpzp
 cls_cast_async AAp   cls_where_async AAAAp   cls_unary_async iAAp   cls_unary_param_async iAAdp
 cls_binary_async iAAAp   cls_reduce_async iAAp   cls_reduce_result_dtype iip   cls_dot_async AAAp
 cls_strided_cast_async TTp   cls_strided_where_async TTTTp   cls_strided_binary_async iTTTp
+cls_strided_reduce_async iTTp
 cls_unary_op_name i:s   cls_unary_param_op_name i:s   cls_binary_op_name i:s   cls_reduce_op_name i:s
 cls_random_create pqp   cls_random_destroy p   cls_random_get_state ppp   cls_random_set_state_async ppp
 cls_random_uniform_async pAddp   cls_random_normal_async pAddp   cls_random_integers_async pAqp

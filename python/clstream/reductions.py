@@ -4,14 +4,14 @@ import builtins
 import math
 
 from . import device_code, layout
-from .arrays import Array, empty, matrix_of, op_number, reduce_result, vector_of
+from .arrays import Array, empty, op_number, reduce_result, reduction_views
 from .capi import call
 from .functions import elementwise_binary, elementwise_unary, filled, reduce_async
 from .streams import stream_of
 from .elements import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, element_type, scalar_of
 
-# What the C library computes of a whole array, or of the rows or columns of a matrix.
-_WHOLE = {"sum", "min", "max", "argmax", "argmin", "any", "all"}
+# What the C library computes, of a whole array or over axes.
+_LIBRARY = {"sum", "mean", "min", "max", "argmax", "argmin", "any", "all"}
 # From how many elements of one row on they are folded in two steps, the first of which has so many work-items.
 _LONG, _LANES = 4096, 256
 
@@ -25,11 +25,6 @@ def _fold_axis(name, x, axis, dtype, stream):
     """Folds one axis, which goes."""
     shape, count = x.shape[:axis] + x.shape[axis + 1:], x.shape[axis]
     inner = math.prod(x.shape[axis + 1:])
-    if name in _WHOLE and x.size and inner in (1, math.prod(shape)) and reduce_result(name, x.dtype) == dtype:
-        out = empty(shape, dtype, stream)
-        call("cls_reduce_rows_async" if inner == 1 else "cls_reduce_columns_async", op_number("reduce", name),
-             matrix_of(x, count if inner == 1 else inner), vector_of(out), stream.handle)
-        return out
     if name in ("any", "all"):
         name, x = {"any": "max", "all": "min"}[name], x if x.dtype == BOOL else x.astype(BOOL, stream)
     how = "float_sum" if name == "sum" and x.dtype.kind == "f" else name
@@ -47,15 +42,22 @@ def _fold_axis(name, x, axis, dtype, stream):
     return out
 
 
+def _is_of_library(name, x, dtype):
+    return name in _LIBRARY and x.size and (reduce_result(name, x.dtype) == dtype or x.dtype == dtype == BOOL)
+
+
 def _reduce(name, x, axis, dtype, keepdims, stream):
     stream = stream_of(stream, x.context)
     axes = layout.axes_of(axis, x.ndim)
     if not math.prod(x.shape[a] for a in axes) and name in ("min", "max", "argmin", "argmax"):
         raise ValueError(f"{name} of no elements")
     shape = tuple(1 if i in axes else length for i, length in enumerate(x.shape))
-    if len(axes) == x.ndim and name in _WHOLE and x.size:
+    if len(axes) == x.ndim and name in _LIBRARY and x.size:
         out = reduce_async(name, x, stream)
         out = out if out.dtype == dtype else out.astype(dtype, stream)
+    elif axes and _is_of_library(name, x, dtype):
+        out = empty(shape, dtype, stream)
+        call("cls_strided_reduce_async", op_number("reduce", name), *reduction_views(x, out), stream.handle)
     else:
         out = x
         if len(axes) == x.ndim:
@@ -133,6 +135,8 @@ def _argument(name, x, axis, keepdims, stream):
 
 def mean(x, /, *, axis=None, keepdims=False, stream=None):
     """The means over axes; of integers and bool in float64. Of float16 they are rounded once, at the end."""
+    if x.size:
+        return _reduce("mean", x, axis, x.dtype if x.dtype.kind == "f" else FLOAT64, keepdims, stream)
     if x.dtype == FLOAT16:
         return mean(x.astype(FLOAT32, stream), axis=axis, keepdims=keepdims, stream=stream).astype(FLOAT16, stream)
     x = x if x.dtype.kind == "f" else x.astype(FLOAT64, stream)

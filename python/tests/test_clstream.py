@@ -223,6 +223,27 @@ class Operations(unittest.TestCase):
             np.testing.assert_allclose(x.dot(x), (host.astype(np.float64) ** 2).sum(), TOLERANCE[dtype])
         self.assertEqual(cs.to_device(np.int32([2**31 - 1] * 3)).sum(), 3 * (2**31 - 1))
 
+    def test_reductions_over_axes(self):
+        whole = np.arange(720, dtype=np.int64).reshape(2, 3, 4, 5, 6) * 37 % 101
+        for dtype in (np.float32, np.float16, np.int32, np.uint8, np.bool_):
+            host = whole.astype(dtype)
+            x, wide = cs.to_device(host), whole.astype(dtype).astype(np.int64)  # the sums of float16 are rounded once
+            for axis in (1, 2, 4, -1, (0, 2), (1, 3), (0, 2, 4), (1, 2, 3), (0, 1, 2, 3, 4)):
+                for keepdims in (False, True):
+                    for name in ("sum", "min", "max", "any", "all"):
+                        ours = getattr(cs, name)(x, axis=axis, keepdims=keepdims).to_host()
+                        wanted = getattr(np, name)(wide, axis=axis, keepdims=keepdims)
+                        self.assertEqual(ours.shape, wanted.shape)
+                        np.testing.assert_array_equal(ours, wanted.astype(ours.dtype), f"{name} of {dtype} over {axis}")
+                    if FP64 or dtype in (np.float32, np.float16):
+                        ours = cs.mean(x, axis=axis, keepdims=keepdims).to_host()
+                        wanted = np.mean(host, axis=axis, keepdims=keepdims, dtype=np.float64)
+                        np.testing.assert_allclose(ours, wanted, 2.0**-10 if dtype == np.float16 else 1e-6)
+            for axis in (0, 1, 2, 3, 4):
+                for name in ("argmin", "argmax"):
+                    ours = getattr(cs, name)(x, axis=axis).to_host()
+                    np.testing.assert_array_equal(ours, getattr(np, name)(wide, axis=axis))
+
     def test_softmax(self):
         for dtype in FLOATS:
             host = samples(np.dtype(dtype), 60).reshape(3, 4, 5)
