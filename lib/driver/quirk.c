@@ -158,16 +158,17 @@ static const struct quirk_row rows[] = {
      .platform = RUSTICL,
      .from = 26,
      .text =
-         {"threads_spoil_memory",
-          "When several host threads launch kernels, the driver may write into memory that it has freed, which spoils "
-          "results or ends the process. The library cannot prevent it: let one thread submit."}},
+         {"launches_spoil_memory",
+          "When kernels are launched on many streams, by one host thread or by several, the driver may write into memory "
+          "that it has freed, which spoils results or ends the process. The library cannot prevent it: use another "
+          "version of the driver."}},
     {.bit = QUIRK_NULL_BUFFER_HANGS,
      .platform = RUSTICL,
      .from = 26,
      .text =
          {"null_buffer_hangs",
-          "A launch with a null buffer as an argument never completes; the library refuses such "
-          "launches."}},
+          "A launch with a null buffer as an argument never completes, or ends the process; the library "
+          "refuses such launches."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
      .text = {"query_waits",
