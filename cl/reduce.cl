@@ -394,6 +394,27 @@ partial team_merge(partial mine, uint team, local partial *shared) {
     return shared[me];
 }
 
+/* Of a group, which takes neighbouring lines, cut.s2 items merge the parts of each: into its first's, which `line` tells the
+ * number of; the others get one beyond the last. */
+partial parts_merge(global const partial *partials, local partial *shared, ulong2 shape, uint4 cut,
+                    ulong *line) {
+    const uint me = get_local_id(0), lines = (uint)get_local_size(0) / cut.s2, rank = me / lines;
+    const ulong its = get_group_id(0) * (ulong)lines + me % lines;
+    const ulong at = its < shape.s0 ? its : 0;
+    partial total = partials[rank * shape.s0 + at];
+    for (uint part = rank + cut.s2; part < cut.s0; part += cut.s2)
+        total = partial_merge(total, partials[part * shape.s0 + at]);
+    for (uint half_size = cut.s2 / 2; half_size > 0; half_size /= 2) {
+        shared[me] = total;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (rank < half_size)
+            total = partial_merge(total, shared[me + half_size * lines]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    *line = rank == 0 ? its : shape.s0;
+    return total;
+}
+
 #ifndef STRIDED
 kernel void reduce_rows(global const MEMORY(A) *a, ulong2 a_place, global MEMORY(OUT) *out,
                         ulong2 out_place, global partial *partials, local partial *shared,
@@ -497,24 +518,11 @@ kernel void reduce_across(global const MEMORY(A) *a, ulong2 a_place, ulong a_str
                      block * (LINES * W), part);
 }
 
-/* Of a group, which takes neighbouring lines, cut.s2 items merge the parts of each. */
 kernel void reduce_lines_finish(global const partial *partials, local partial *shared,
                                 global MEMORY(OUT) *out, ulong2 out_place, ulong2 shape, uint4 cut) {
-    const uint me = get_local_id(0), lines = (uint)get_local_size(0) / cut.s2, rank = me / lines;
-    const ulong line = get_group_id(0) * (ulong)lines + me % lines;
-    const bool is_there = line < shape.s0;
-    const ulong at = is_there ? line : 0;
-    partial total = partials[rank * shape.s0 + at];
-    for (uint part = rank + cut.s2; part < cut.s0; part += cut.s2)
-        total = partial_merge(total, partials[part * shape.s0 + at]);
-    for (uint half_size = cut.s2 / 2; half_size > 0; half_size /= 2) {
-        shared[me] = total;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (rank < half_size)
-            total = partial_merge(total, shared[me + half_size * lines]);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (is_there && rank == 0)
+    ulong line;
+    const partial total = parts_merge(partials, shared, shape, cut, &line);
+    if (line < shape.s0)
         out[out_place.s0 + line * out_place.s1] = packed(partial_result(total, shape.s1));
 }
 #endif

@@ -147,24 +147,11 @@ kernel void reduce_strided_across(global const MEMORY(A) *a, global MEMORY(OUT) 
     }
 }
 
-/* Of a group, which takes neighbouring lines, cut.s2 items merge the parts of each. */
 kernel void reduce_strided_finish(global const partial *partials, local partial *shared,
                                   global MEMORY(OUT) *out, ulong2 offsets, ulong8 lengths,
                                   long8 out_steps, ulong2 shape, uint4 cut) {
-    const uint me = get_local_id(0), lines = (uint)get_local_size(0) / cut.s2, rank = me / lines;
-    const ulong line = get_group_id(0) * (ulong)lines + me % lines;
-    const bool is_there = line < shape.s0;
-    const ulong at = is_there ? line : 0;
-    partial total = partials[rank * shape.s0 + at];
-    for (uint part = rank + cut.s2; part < cut.s0; part += cut.s2)
-        total = partial_merge(total, partials[part * shape.s0 + at]);
-    for (uint half_size = cut.s2 / 2; half_size > 0; half_size /= 2) {
-        shared[me] = total;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (rank < half_size)
-            total = partial_merge(total, shared[me + half_size * lines]);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (is_there && rank == 0)
+    ulong line;
+    const partial total = parts_merge(partials, shared, shape, cut, &line);
+    if (line < shape.s0)
         out[offsets.s1 + place_of(line, lengths, out_steps)] = packed(partial_result(total, shape.s1));
 }
