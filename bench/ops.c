@@ -474,38 +474,28 @@ static void small(struct field *field) {
     unaries(field, CLS_I16);
 }
 
+static void lines(struct field *field, const char *what, enum family family, int op,
+                  cls_dtype dtype) {
+    static const size_t columns[] = {16, 1024};
+    char name[64];
+    for (int i = 0; i < 2; i++) {
+        const struct job job = {
+            .family = family, .op = op, .from = dtype, .to = dtype, .columns = columns[i]};
+        snprintf(name, sizeof name, "%s %s, lines of %zu", what, cls_dtype_name(dtype), columns[i]);
+        row(field, name, job);
+    }
+}
+
 static void strided(struct field *field, cls_dtype dtype) {
     static const char *const names[] = {"neg of all", "add a row", "copy of exchanged dimensions",
                                         "neg of a transpose"};
-    static const size_t columns[] = {16, 1024};
-    char name[64];
     for (int op = 0; op < STRIDED_KINDS; op++)
-        for (int i = 0; i < 2; i++) {
-            const struct job job = {.family = FAMILY_STRIDED,
-                                    .op = op,
-                                    .from = dtype,
-                                    .to = dtype,
-                                    .columns = columns[i]};
-            snprintf(name, sizeof name, "%s %s, lines of %zu", names[op], cls_dtype_name(dtype),
-                     columns[i]);
-            row(field, name, job);
-        }
+        lines(field, names[op], FAMILY_STRIDED, op, dtype);
 }
 
 static void strided_sums(struct field *field, cls_dtype dtype) {
-    static const char *const names[] = {"sums of a middle dimension", "sums around a dimension"};
-    static const size_t columns[] = {16, 1024};
-    char name[64];
-    for (int op = 0; op < 2; op++)
-        for (int i = 0; i < 2; i++) {
-            const struct job job = {.family = (enum family)(FAMILY_MIDDLE_SUMS + op),
-                                    .from = dtype,
-                                    .to = dtype,
-                                    .columns = columns[i]};
-            snprintf(name, sizeof name, "%s %s, lines of %zu", names[op], cls_dtype_name(dtype),
-                     columns[i]);
-            row(field, name, job);
-        }
+    lines(field, "sums of a middle dimension", FAMILY_MIDDLE_SUMS, 0, dtype);
+    lines(field, "sums around a dimension", FAMILY_CHANNEL_SUMS, 0, dtype);
 }
 
 /* Rows of 1 KiB in an order without a pattern; each is named once. */

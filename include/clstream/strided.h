@@ -197,7 +197,7 @@ CLS_API cls_status cls_strided_binary_async(cls_binary_op op, cls_strided a, cls
  * CLS_REDUCE_ARGMIN) is that among the elements of a result in row-major order of the dimensions that are reduced; of one
  * dimension, that along it. On one device the same views of the same bytes always give the same bits.
  *
- * What is a matrix whose rows or columns are reduced, once dimensions that follow one another are one, has the bits of
+ * Dimensions that follow one another are one. A view that is then a matrix with its rows or columns reduced has the bits of
  * cls_reduce_rows or cls_reduce_columns. Other inputs are read in place by one kernel. Results that are too few
  * for the device are cut into parts, which a second launch merges; those are the only memory that is taken.
  *

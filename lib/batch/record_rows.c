@@ -7,7 +7,7 @@
 #include "driver/caps.h"
 #include "driver/trust.h"
 
-/* An operation being recorded; the node has its row, its number of inputs and what is its own. */
+/* An operation being recorded, but for its row, its parameters and the number of its inputs, which the node has. */
 struct rows_recording {
     const char *roles[NODE_MAX_INPUTS];
     cls_value inputs[NODE_MAX_INPUTS];

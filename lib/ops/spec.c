@@ -292,7 +292,7 @@ static const struct {
                         [ROWS_READ_TWICE_1024] = {1024, 0},
                         [ROWS_READ_TWICE] = {256, 0}};
 
-/* What the ring keeps, and two numbers of each item, by which a team merges what it found. */
+/* The ring, and for the team's merges two numbers of each item. */
 size_t row_ring_bytes(enum row_way way) {
     return row_way_is_ring(way) ? row_ways[way].local * (row_ways[way].bytes + 2 * sizeof(double))
                                 : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Operations on rows and columns in batches: the bits are those of the single calls, whose numerics have tests of their own,
- * and of plain C where the numbers are whole. What is fused, bound, captured and refused.
+ * and of plain C where the numbers are whole; fusion, binding, capture and refusals.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -226,7 +226,7 @@ static void one_array_may_be_matrix_and_vector(void **state) {
 
 enum { CALLS = 6 };
 
-/* The single calls, by what they are recorded as below. */
+/* The single calls, by the numbers that the recorded ones below have. */
 static void call_singly(int which, struct extent of, cls_array in, cls_array gain, cls_array shift,
                         cls_array out) {
     const cls_matrix x = matrix_of(in, of), y = matrix_of(out, of);
@@ -395,7 +395,7 @@ static void a_batch_with_rows_is_captured(void **state) {
     OK(cls_buffer_destroy(out));
 }
 
-/* --- what is refused --- */
+/* --- refusals --- */
 
 static void shapes_that_do_not_fit_are_refused(void **state) {
     cls_batch batch = begin_batch();

@@ -6,14 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrays.h"
-#include "last_op.h"
-
-struct work {
-    char name[40];
-    cls_reduce_op op;
-    cls_dtype type, result;
-};
+#include "reductions.h"
 
 struct shape {
     size_t rows, columns, gap, offset, step; /* elements between rows, and before the first */
@@ -212,24 +205,14 @@ static const struct CMUnitTest others[] = {
     cmocka_unit_test(between_rows),
 };
 
-enum { OTHERS = sizeof others / sizeof others[0], PAIRS = LAST_REDUCE * TYPES };
+enum { OTHERS = sizeof others / sizeof others[0] };
+
+static bool is_chosen(const struct work *work) { return pair_is_chosen((int)work->op, work->type); }
 
 int main(void) {
-    static struct work works[PAIRS];
     static struct CMUnitTest tests[PAIRS + OTHERS];
-    unsigned n = 0;
     prepare_tests();
-    for (unsigned i = 0; i < PAIRS; i++) {
-        struct work *work = &works[i];
-        work->op = (cls_reduce_op)(1 + i / TYPES);
-        work->type = all_types[i % TYPES];
-        if (cls_reduce_result_dtype(work->op, work->type, &work->result))
-            return 1;
-        snprintf(work->name, sizeof work->name, "%s_%s", cls_reduce_op_name(work->op),
-                 cls_dtype_name(work->type));
-        if (pair_is_chosen((int)work->op, work->type))
-            tests[n++] = (struct CMUnitTest){work->name, check, NULL, NULL, work};
-    }
+    const unsigned n = add_pairs(tests, check, is_chosen);
     memcpy(&tests[n], others, sizeof others);
     return _cmocka_run_group_tests("reduce_lines", tests, n + OTHERS, NULL, NULL);
 }

@@ -7,14 +7,7 @@
 #include <string.h>
 
 #include "../support/effort.h"
-#include "arrays.h"
-#include "last_op.h"
-
-struct work {
-    char name[40];
-    cls_reduce_op op;
-    cls_dtype type, result;
-};
+#include "reductions.h"
 
 enum { IN, OUT, VIEWS, MOST = 40000 };
 
@@ -239,7 +232,7 @@ static void check(void **state) {
 
 /* --- more --- */
 
-/* What is a matrix has the bits of cls_reduce_rows and cls_reduce_columns, also as one of more dimensions. */
+/* Views of matrices have the bits of cls_reduce_rows and cls_reduce_columns, in two dimensions or more. */
 static void bits_of_matrices(void **state) {
     enum { ROWS = 35, COLUMNS = 90, COUNT = ROWS * COLUMNS };
     static const size_t shapes[][3] = {{5, 7, COLUMNS}, {ROWS, 9, 10}};
@@ -323,7 +316,7 @@ static const struct CMUnitTest others[] = {
     cmocka_unit_test(refusals),
 };
 
-enum { OTHERS = sizeof others / sizeof others[0], PAIRS = LAST_REDUCE * TYPES };
+enum { OTHERS = sizeof others / sizeof others[0] };
 
 /* Each kind of result, and of elements; with TEST_EFFORT=long, what other tests have of all pairs. */
 static bool is_chosen(const struct work *work) {
@@ -343,21 +336,9 @@ static bool is_chosen(const struct work *work) {
 }
 
 int main(void) {
-    static struct work works[PAIRS];
     static struct CMUnitTest tests[PAIRS + OTHERS];
-    unsigned n = 0;
     prepare_tests();
-    for (unsigned i = 0; i < PAIRS; i++) {
-        struct work *work = &works[i];
-        work->op = (cls_reduce_op)(1 + i / TYPES);
-        work->type = all_types[i % TYPES];
-        if (cls_reduce_result_dtype(work->op, work->type, &work->result))
-            return 1;
-        snprintf(work->name, sizeof work->name, "%s_%s", cls_reduce_op_name(work->op),
-                 cls_dtype_name(work->type));
-        if (is_chosen(work))
-            tests[n++] = (struct CMUnitTest){work->name, check, NULL, NULL, work};
-    }
+    const unsigned n = add_pairs(tests, check, is_chosen);
     memcpy(&tests[n], others, sizeof others);
     return _cmocka_run_group_tests("strided_reduce", tests, n + OTHERS, NULL, NULL);
 }
