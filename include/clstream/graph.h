@@ -254,7 +254,7 @@ CLS_API cls_status cls_graph_bind_host(cls_graph_exec exec, const void *pointer,
 
 /**
  * Replaces the work-items and arguments of a launch of one of the program's kernels, which are checked as by
- * cls_kernel_launch_async. From then on cls_graph_bind finds the node by the buffers given here.
+ * cls_kernel_launch_async; the kernel stays. From then on cls_graph_bind finds the node by the buffers given here.
  * @retval CLS_ERROR_OUT_OF_RANGE   there is no node of that number
  * @retval CLS_ERROR_INVALID_VALUE  the node is no such launch, or there would be no work-items
  * @retval CLS_ERROR_INVALID_HANDLE also for a kernel that is destroyed by now
@@ -264,6 +264,19 @@ CLS_API cls_status cls_graph_set_args(cls_graph_exec exec, uint64_t node, const 
                                       const cls_arg *args, unsigned n_args);
 
 /**
+ * The same with another kernel, of any program of the context. From then on cls_graph_set_args sets the arguments of that
+ * kernel. The executable graph keeps it.
+ * @retval CLS_ERROR_OUT_OF_RANGE   there is no node of that number
+ * @retval CLS_ERROR_INVALID_VALUE  the node is no launch of a kernel of the program's, or there would be no work-items
+ * @retval CLS_ERROR_INVALID_HANDLE
+ * @retval CLS_ERROR_WRONG_CONTEXT  the kernel is of another context
+ * @retval CLS_ERROR_UNSUPPORTED    the node is fused with others
+ */
+CLS_API cls_status cls_graph_set_kernel(cls_graph_exec exec, uint64_t node, cls_kernel kernel,
+                                        const cls_launch *launch, const cls_arg *args,
+                                        unsigned n_args);
+
+/**
  * Leaves a node out (`enabled` 0), or takes it in again. What comes after it still waits for what comes before it.
  * @retval CLS_ERROR_OUT_OF_RANGE there is no node of that number
  * @retval CLS_ERROR_UNSUPPORTED  the node is fused with others
@@ -271,16 +284,54 @@ CLS_API cls_status cls_graph_set_args(cls_graph_exec exec, uint64_t node, const 
 CLS_API cls_status cls_graph_set_enabled(cls_graph_exec exec, uint64_t node, int enabled);
 
 /**
- * Takes over all arguments, sizes, buffers and host memory of another graph of the same shape, as of a capture of the
- * same code. All former rebinding is gone, and all nodes are enabled. Where operations are fused, those of the other
- * graph are fused too, for which kernels may be built.
- * @retval CLS_ERROR_INVALID_VALUE the shape is another one: other commands, kernels or dependencies, or other operations
- *                                 can be fused. The detail names the first difference, and nothing has changed
+ * Takes over all arguments, sizes, kernels, buffers and host memory of another graph of the same shape, as of a capture of
+ * the same code. All former rebinding is gone, and all nodes are enabled. The shape is the number of nodes, the
+ * dependencies and the kinds of commands. A launch of a kernel may become a launch of any other: of another kernel of the
+ * program's, of another program, or of a typed operation or a product that is a launch too. A product that is
+ * a call of CLBlast stays one. Where operations are fused, those of the other graph are fused too, for which kernels may be
+ * built: the same nodes must share kernels, whatever they compute.
+ * @retval CLS_ERROR_INVALID_VALUE the shape is another one. The detail names the first difference, and nothing has
+ *                                 changed; cls_graph_compare tells it as numbers
  * @retval CLS_ERROR_WRONG_CONTEXT
  * @retval CLS_ERROR_INVALID_STATE to be fused: the host owns an array (managed.h)
  * @retval CLS_ERROR_BUILD_FAILED  to be fused: the device's compiler failed; the detail holds its log
  */
 CLS_API cls_status cls_graph_update(cls_graph_exec exec, cls_graph graph);
+
+/** In what another graph differs first. */
+typedef enum cls_graph_difference_kind {
+    CLS_GRAPH_SAME_SHAPE = 0,    /**< in nothing that keeps cls_graph_update from taking it over */
+    CLS_GRAPH_OTHER_NODES = 1,   /**< in the number of nodes: the numbers are those */
+    CLS_GRAPH_OTHER_COMMAND = 2, /**< the node is another command: cls_command_kind of both */
+    CLS_GRAPH_OTHER_DEPENDENCIES =
+        3, /**< the node's: the latest that only one has, and the other's in its
+                                           place; UINT64_MAX: it has no further one */
+    CLS_GRAPH_OTHER_FUSION =
+        4 /**< the node shares a kernel in one only; else UINT64_MAX, and nodes share it with
+                                    others. The numbers are those of fused kernels */
+} cls_graph_difference_kind;
+
+/** The first difference of another graph, from cls_graph_compare. Start with CLS_GRAPH_DIFFERENCE_INIT. */
+typedef struct cls_graph_difference {
+    size_t size;                    /**< sizeof(cls_graph_difference) */
+    cls_graph_difference_kind kind; /**< what differs */
+    uint64_t node;                  /**< number of the node; UINT64_MAX: none in particular */
+    uint64_t own;                   /**< what the executable graph has, by `kind` */
+    uint64_t other;                 /**< what the other graph has */
+} cls_graph_difference;
+
+#define CLS_GRAPH_DIFFERENCE_INIT \
+    { sizeof(cls_graph_difference), CLS_GRAPH_SAME_SHAPE, UINT64_MAX, 0, 0 }
+
+/**
+ * Says whether cls_graph_update would take over the other graph, and if not, what differs first. A difference is no
+ * error. Nothing changes; where operations are fused, kernels may be built.
+ * @retval CLS_ERROR_WRONG_CONTEXT
+ * @retval CLS_ERROR_INVALID_STATE to be fused: the host owns an array (managed.h)
+ * @retval CLS_ERROR_BUILD_FAILED  to be fused: the device's compiler failed; the detail holds its log
+ */
+CLS_API cls_status cls_graph_compare(cls_graph_exec exec, cls_graph graph,
+                                     cls_graph_difference *difference);
 
 /** What an executable graph is. Start with CLS_GRAPH_STATISTICS_INIT. */
 typedef struct cls_graph_statistics {

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
+#include "graph/difference.h"
 #include "graph/exec.h"
-#include "graph/memory.h"
 #include "graph/record.h"
 
 /* Looks up a graph, and keeps launches off; leave ends that. */
@@ -113,17 +114,13 @@ cls_status cls_graph_set_enabled(cls_graph_exec handle, uint64_t node, int enabl
     return status ? status : leave(exec, set_enabled(exec, node, enabled != 0));
 }
 
-static const struct graph_node *original(const struct graph_body *body, unsigned i) {
-    return &body->graph->nodes[body->in_graph[i]];
-}
-
 /* The kernel of a node that is a launch of the program's. */
 static cls_status find_kernel(const struct graph_exec *exec, uint64_t number, unsigned *place,
                               cls_kernel *out) {
     cls_status status = find_node(exec, number, place);
     if (status)
         return status;
-    const struct command *command = &original(exec->body, *place)->command;
+    const struct command *command = &exec->body->nodes[*place].node->command;
     if (command->type->capture != CAPTURE_LAUNCH || !command->u.launch.kernel->program)
         return error_set(
             CLS_ERROR_INVALID_VALUE,
@@ -153,14 +150,17 @@ static cls_status replace(struct graph_exec *exec, unsigned place, struct comman
     return graph_body_replace(exec->body, place, recorded);
 }
 
-static cls_status set_args(struct graph_exec *exec, uint64_t number, const cls_launch *launch,
-                           const cls_arg *args, unsigned n_args) {
-    struct kernel_call call = {.launch = launch, .args = args, .n_args = n_args};
+/* `call` with the node's own kernel, or, where it has one, with that. */
+static cls_status rebind_launch(struct graph_exec *exec, uint64_t number,
+                                struct kernel_call *call) {
     struct command_graph *recorded;
+    cls_kernel own;
     unsigned place;
-    cls_status status = find_kernel(exec, number, &place, &call.kernel);
+    cls_status status = find_kernel(exec, number, &place, &own);
+    if (!call->kernel)
+        call->kernel = own;
     if (!status)
-        status = graph_record(exec->context, exec->name, &exec->recorder, launch_kernel, &call,
+        status = graph_record(exec->context, exec->name, &exec->recorder, launch_kernel, call,
                               &recorded);
     if (status)
         return status;
@@ -171,111 +171,80 @@ static cls_status set_args(struct graph_exec *exec, uint64_t number, const cls_l
 
 cls_status cls_graph_set_args(cls_graph_exec handle, uint64_t node, const cls_launch *launch,
                               const cls_arg *args, unsigned n_args) {
+    struct kernel_call call = {.launch = launch, .args = args, .n_args = n_args};
     struct graph_exec *exec;
     cls_status status = enter(handle, &exec);
-    return status ? status : leave(exec, set_args(exec, node, launch, args, n_args));
+    return status ? status : leave(exec, rebind_launch(exec, node, &call));
+}
+
+cls_status cls_graph_set_kernel(cls_graph_exec handle, uint64_t node, cls_kernel kernel,
+                                const cls_launch *launch, const cls_arg *args, unsigned n_args) {
+    struct kernel_call call = {kernel, launch, args, n_args};
+    struct kernel *found;
+    struct graph_exec *exec;
+    cls_status status = kernel_get(kernel, &found);
+    if (status)
+        return status;
+    status = enter(handle, &exec);
+    if (!status)
+        status = leave(exec, rebind_launch(exec, node, &call));
+    object_release(&found->object);
+    return status;
 }
 
 /* --- another graph --- */
 
-static cls_status differs(const struct graph_exec *exec, unsigned i, const char *what) {
-    return error_set(CLS_ERROR_INVALID_VALUE, "node %u of graph '%s' %s", i, exec->name, what);
-}
-
-static cls_status compare_node(const struct graph_exec *exec, unsigned i,
-                               const struct graph_node *now, const struct graph_node *then) {
-    const struct command *a = &then->command, *b = &now->command;
-    if (a->type != b->type)
-        return error_set(CLS_ERROR_INVALID_VALUE, "node %u of graph '%s' is '%s', and not '%s'", i,
-                         exec->name, command_label(b), command_label(a));
-    if (a->type->capture == CAPTURE_LAUNCH && a->u.launch.kernel != b->u.launch.kernel)
-        return differs(exec, i, "launches another kernel");
-    return CLS_SUCCESS;
-}
-
-static bool same_place(const struct exec_plan *own, const struct exec_plan *plan, unsigned i) {
-    const struct planned_node *a = &own->nodes[i], *b = &plan->nodes[i];
-    return a->lane == b->lane && a->n_deps == b->n_deps &&
-           !memcmp(&own->deps[a->first_dep], &plan->deps[b->first_dep],
-                   a->n_deps * sizeof *own->deps);
-}
-
-static cls_status compare_plans(const struct graph_exec *exec, const struct command_graph *graph,
-                                const struct exec_plan *own, const struct exec_plan *plan) {
-    const struct command_graph *before = exec->body->captured;
-    if (plan->n_nodes != own->n_nodes)
-        return error_set(CLS_ERROR_INVALID_VALUE, "graph '%s' has %u nodes, and the other one %u",
-                         exec->name, own->n_nodes, plan->n_nodes);
-    for (unsigned i = 0; i < own->n_nodes; i++) {
-        cls_status status = compare_node(exec, i, &graph->nodes[plan->nodes[i].node],
-                                         &before->nodes[own->nodes[i].node]);
-        if (status)
-            return status;
-        if (!same_place(own, plan, i))
-            return differs(exec, i, "has other dependencies");
-    }
-    return CLS_SUCCESS;
-}
-
-/* Compares the graphs as they were captured. */
-static cls_status compare(const struct graph_exec *exec, const struct command_graph *graph) {
-    const struct command_graph *before = exec->body->captured;
-    struct exec_plan own, plan;
-    cls_status status = exec_plan_make(before->nodes, before->n_nodes, exec->most_lanes, &own);
-    if (status)
+/* Of graphs without a difference `out` has the other one's parts; of all others it has none. */
+static cls_status examine(const struct graph_exec *exec, struct command_graph *graph,
+                          cls_graph_difference *difference, struct exec_parts *out) {
+    *out = (struct exec_parts){.body = NULL};
+    cls_status status = graph_compare(exec, graph, difference);
+    if (status || difference->kind != CLS_GRAPH_SAME_SHAPE)
         return status;
-    status = exec_plan_make(graph->nodes, graph->n_nodes, exec->most_lanes, &plan);
-    if (!status) {
-        status = compare_plans(exec, graph, &own, &plan);
-        exec_plan_free(&plan);
+    status = exec_parts_make(graph, exec->fuse, exec->most_lanes, out);
+    if (!status)
+        graph_compare_fused(exec, out, difference);
+    if (!status && difference->kind != CLS_GRAPH_SAME_SHAPE) {
+        exec_parts_free(out);
+        out->body = NULL;
     }
-    exec_plan_free(&own);
     return status;
-}
-
-/* Of graphs that are the same but for what their operations are fused to. */
-static cls_status compare_fused(const struct graph_exec *exec, const struct exec_parts *parts) {
-    const struct graph_fusion *a = &exec->fusion, *b = &parts->fusion;
-    const unsigned count = a->places ? a->n_nodes : b->n_nodes;
-    for (unsigned i = 0; i < count; i++) {
-        const bool was = a->places && a->places[i] == FUSED_NODE,
-                   is = b->places && b->places[i] == FUSED_NODE;
-        if (was != is)
-            return differs(exec, i, is ? "is fused with others now" : "is not fused any more");
-    }
-    if (a->n_kernels != b->n_kernels || exec->plan.n_nodes != parts->plan.n_nodes)
-        return error_set(
-            CLS_ERROR_INVALID_VALUE,
-            "the operations of graph '%s' make %u kernels, and those of the other one %u",
-            exec->name, a->n_kernels, b->n_kernels);
-    for (unsigned i = 0; i < exec->plan.n_nodes; i++)
-        if (!same_place(&exec->plan, &parts->plan, i))
-            return error_set(CLS_ERROR_INVALID_VALUE,
-                             "the operations of graph '%s' are fused to other kernels", exec->name);
-    return CLS_SUCCESS;
 }
 
 /* The kernels of fused operations are built again: other ones may be left in memory. */
-static cls_status update(struct graph_exec *exec, struct command_graph *graph) {
+static cls_status update(struct graph_exec *exec, struct command_graph *graph,
+                         cls_graph_difference *unused) {
+    cls_graph_difference difference = CLS_GRAPH_DIFFERENCE_INIT;
     struct exec_parts parts;
-    cls_status status = compare(exec, graph);
+    (void)unused;
+    cls_status status = examine(exec, graph, &difference, &parts);
     if (!status)
-        status = exec_parts_make(graph, exec->fuse, exec->most_lanes, &parts);
+        status = graph_difference_report(exec, graph, &difference);
     if (status)
         return status;
-    status = compare_fused(exec, &parts);
-    if (!status) {
-        graph_exec_changes(exec);
-        graph_body_put(exec->body);
-        exec->body = parts.body;
-        exec->body->plan = &exec->plan;
-        parts.body = NULL;
-    }
+    graph_exec_changes(exec);
+    graph_body_put(exec->body);
+    exec->body = parts.body;
+    exec->body->plan = &exec->plan;
+    parts.body = NULL;
     exec_parts_free(&parts);
+    return CLS_SUCCESS;
+}
+
+static cls_status compare(struct graph_exec *exec, struct command_graph *graph,
+                          cls_graph_difference *out) {
+    struct exec_parts parts;
+    cls_status status = examine(exec, graph, out, &parts);
+    if (!status && parts.body)
+        exec_parts_free(&parts);
     return status;
 }
 
-cls_status cls_graph_update(cls_graph_exec handle, cls_graph graph_handle) {
+/* Calls `act` with both, launches kept off. */
+static cls_status with_graph(cls_graph_exec handle, cls_graph graph_handle,
+                             cls_status (*act)(struct graph_exec *exec, struct command_graph *graph,
+                                               cls_graph_difference *difference),
+                             cls_graph_difference *difference) {
     struct command_graph *graph;
     struct graph_exec *exec;
     cls_status status = command_graph_get(graph_handle, &graph);
@@ -287,7 +256,22 @@ cls_status cls_graph_update(cls_graph_exec handle, cls_graph graph_handle) {
                                        "graphs '%s' and '%s' are of different contexts", exec->name,
                                        graph->name));
     else if (!status)
-        status = leave(exec, update(exec, graph));
+        status = leave(exec, act(exec, graph, difference));
     object_release(&graph->object);
+    return status;
+}
+
+cls_status cls_graph_update(cls_graph_exec exec, cls_graph graph) {
+    return with_graph(exec, graph, update, NULL);
+}
+
+cls_status cls_graph_compare(cls_graph_exec exec, cls_graph graph,
+                             cls_graph_difference *difference) {
+    cls_graph_difference now = CLS_GRAPH_DIFFERENCE_INIT;
+    cls_status status = SIZED_CHECK(cls_graph_difference, difference);
+    if (!status)
+        status = with_graph(exec, graph, compare, &now);
+    if (!status)
+        SIZED_OUT(cls_graph_difference, difference, &now);
     return status;
 }

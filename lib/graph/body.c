@@ -164,7 +164,8 @@ static cls_status fill(struct graph_body *body) {
         const unsigned in_graph = body->plan->nodes[i].node;
         const struct graph_node *node = &body->graph->nodes[in_graph];
         body->in_graph[i] = in_graph;
-        body->nodes[i] = (struct body_node){.node = node, .first = at};
+        body->nodes[i] =
+            (struct body_node){.node = node, .first = at, .n_places = node_n_places(node)};
         for (unsigned p = 0; p < node_n_places(node) && !status; p++) {
             const struct place place = node_place(node, p);
             status = add_place(body, i, at++, &place);
@@ -285,15 +286,45 @@ static cls_status find_slots(struct graph_body *body, const struct graph_node *n
     return CLS_SUCCESS;
 }
 
+/* Has room for the places of a launch in the place of node `i`: where that has fewer, behind those of all nodes. */
+static cls_status make_place_room(struct graph_body *body, unsigned i, unsigned n_places) {
+    struct body_node *node = &body->nodes[i];
+    if (n_places <= node->n_places)
+        return CLS_SUCCESS;
+    const size_t total = (size_t)body->n_places + n_places;
+    struct place *places = realloc(body->places, total * sizeof *places);
+    if (places)
+        body->places = places;
+    struct slot_use *uses = realloc(body->uses, total * sizeof *uses);
+    if (uses)
+        body->uses = uses;
+    return places && uses ? CLS_SUCCESS : error_no_memory("for an executable graph");
+}
+
+/* Takes the places of node `i` out of their lists, and moves them to the room that there is if they are too few. */
+static void clear_places(struct graph_body *body, unsigned i, unsigned n_places) {
+    struct body_node *node = &body->nodes[i];
+    for (unsigned p = 0; p < node_n_places(node->node); p++)
+        unlink_place(body, node->first + p);
+    if (n_places <= node->n_places)
+        return;
+    node->first = body->n_places;
+    node->n_places = n_places;
+    body->n_places += n_places;
+}
+
 cls_status graph_body_replace(struct graph_body *body, unsigned i, struct command_graph *by) {
     struct body_node *to = &body->nodes[i];
     const struct graph_node *node = &by->nodes[0];
     unsigned *slots = malloc((node->n_args + 1) * sizeof *slots);
     cls_status status =
         slots ? find_slots(body, node, slots) : error_no_memory("for an executable graph");
+    if (!status)
+        status = make_place_room(body, i, node->n_args);
+    if (!status)
+        clear_places(body, i, node->n_args);
     for (unsigned p = 0; p < node->n_args && !status; p++) {
         const struct place place = node_place(node, p);
-        unlink_place(body, to->first + p);
         link_place(body, to->first + p, i, slots[p], &place);
     }
     free(slots);

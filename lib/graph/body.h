@@ -21,7 +21,7 @@
 struct body_node {
     const struct graph_node *node; /* of the body's graph, or of the one that has replaced it */
     struct command_graph *owner;   /* retained: the other one; NULL: none has */
-    unsigned first;                /* its places are from here on */
+    unsigned first, n_places;      /* its places are from here on; a launch may use fewer */
     bool disabled;
 };
 
@@ -83,7 +83,7 @@ struct host_slot *graph_body_host(const struct graph_body *body, const void *nam
 cls_status graph_body_bind(struct graph_body *body, struct graph_slot *slot, struct buffer *buffer);
 void graph_body_bind_host(struct graph_body *body, const struct host_slot *slot, void *host);
 
-/* Has node `i`, a launch, do what the only node of another graph does, a launch of the same kernel. On failure nothing has
+/* Has node `i`, a launch, do what the only node of another graph does, a launch too. On failure nothing has
  * changed. */
 cls_status graph_body_replace(struct graph_body *body, unsigned i, struct command_graph *by);
 

@@ -160,12 +160,15 @@ static cls_status tell_gemm(void *out) {
                             cls_batch_statistics, cls_batch_get_statistics(w.batch, out))          \
                             row(cls_graph_node_info, cls_graph_get_node(w.captured, 0, out)) row(  \
                                 cls_graph_statistics, cls_graph_get_statistics(w.exec, out))       \
-                                row(cls_capture_info, cls_stream_get_capture(w.a, out)) row(       \
-                                    cls_pipeline_statistics,                                       \
-                                    cls_pipeline_get_statistics(w.pipeline, out))                  \
-                                    row(cls_stage_statistics,                                      \
-                                        cls_pipeline_get_stage_statistics(w.pipeline, "stage",     \
-                                                                          out))                    \
+                                row(cls_graph_difference,                                          \
+                                    cls_graph_compare(w.exec, w.captured, out))                    \
+                                    row(cls_capture_info, cls_stream_get_capture(w.a, out)) row(   \
+                                        cls_pipeline_statistics,                                   \
+                                        cls_pipeline_get_statistics(                               \
+                                            w.pipeline,                                            \
+                                            out)) row(cls_stage_statistics,                        \
+                                                      cls_pipeline_get_stage_statistics(           \
+                                                          w.pipeline, "stage", out))               \
                                         row(cls_check_counts, cls_check_get_counts(out)) row(      \
                                             cls_check_finding, cls_check_get_finding(0, out))      \
                                             row(cls_profile_record,                                \

@@ -11,11 +11,14 @@ enum { FILLER = 12, MOST = 1000 };
 static const char source[] =
     "kernel void put(global uint *to, global const uint *from, uint add) {\n"
     "    to[0] = from[0] + add;\n"
+    "}\n"
+    "kernel void sum(global uint *to, global const uint *a, global const uint *b, uint add) {\n"
+    "    to[0] = a[0] + b[0] + add;\n"
     "}\n";
 
 /* Two nodes: *to = *from + 1 and *also = *from + 1. */
 static cls_stream stream;
-static cls_kernel kernel;
+static cls_kernel kernel, sum;
 static cls_buffer to, from, also, others[2], fillers[FILLER];
 static cls_graph graph;
 static cls_graph_exec exec;
@@ -44,6 +47,7 @@ static int begin(void **state) {
     OK(cls_stream_create(NULL, NULL, &stream));
     OK(cls_program_from_source(NULL, source, "put", NULL, &program));
     OK(cls_kernel_create(program, "put", &kernel));
+    OK(cls_kernel_create(program, "sum", &sum));
     OK(cls_program_destroy(program));
     to = cell(0);
     from = cell(10);
@@ -73,6 +77,7 @@ static int end(void **state) {
     OK(cls_buffer_destroy(also));
     OK(cls_buffer_destroy(from));
     OK(cls_buffer_destroy(to));
+    OK(cls_kernel_destroy(sum));
     OK(cls_kernel_destroy(kernel));
     OK(cls_stream_destroy(stream));
     return 0;
@@ -137,6 +142,38 @@ static void test_arguments(void **state) {
     EXPECT(CLS_ERROR_NOT_FOUND, cls_graph_bind(exec, to, others[0]));
 }
 
+/* A kernel of more arguments, whose places lie elsewhere. */
+static cls_status set_kernel(void) {
+    const cls_arg args[] = {cls_arg_buffer(others[0]), cls_arg_buffer(others[1]),
+                            cls_arg_buffer(from), cls_arg_u32(5)};
+    return cls_graph_set_kernel(exec, 0, sum, &one, args, 4);
+}
+
+static void test_another_kernel(void **state) {
+    (void)state;
+    assert_true(sweep(set_kernel, expect_as_captured, update) > 2);
+    OK(cls_graph_launch(exec, stream));
+    assert_int_equal(value_of(others[0]), 35);
+    OK(cls_graph_bind(exec, from, others[1]));
+    OK(cls_graph_launch(exec, stream));
+    assert_int_equal(value_of(others[0]), 45);
+    assert_int_equal(value_of(also), 21);
+    EXPECT(CLS_ERROR_INVALID_VALUE, set_args()); /* of the kernel that was captured */
+}
+
+static cls_status compare(void) {
+    cls_graph_difference difference = CLS_GRAPH_DIFFERENCE_INIT;
+    const cls_status status = cls_graph_compare(exec, graph, &difference);
+    assert_int_equal(difference.kind, CLS_GRAPH_SAME_SHAPE);
+    return status;
+}
+
+static void test_comparison(void **state) {
+    (void)state;
+    assert_true(sweep(compare, expect_as_captured, compare) > 2);
+    expect_as_captured();
+}
+
 static void test_update(void **state) {
     (void)state;
     assert_true(sweep(update, expect_as_captured, update) > 2);
@@ -166,6 +203,7 @@ static void test_launch(void **state) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(arguments), TEST(update), TEST(launch)};
+    const struct CMUnitTest tests[] = {TEST(arguments), TEST(another_kernel), TEST(comparison),
+                                       TEST(update), TEST(launch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

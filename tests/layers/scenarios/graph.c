@@ -39,9 +39,17 @@ static bool submit_branches(struct run *run, const struct world *world) {
            launch(run, world, world->a, 3, 7, stream) && download(run, world, world->a, stream);
 }
 
+/* The launch's node, with the kernel and the arguments that it has. */
+static bool set_kernel(struct run *run, const struct world *world, cls_graph_exec exec) {
+    const cls_launch shape = cls_launch_1d(WORDS);
+    const cls_arg args[] = {cls_arg_buffer(world->a), cls_arg_u32(3), cls_arg_u32(7)};
+    return ok(run, cls_graph_set_kernel(exec, 2, world->kernel, &shape, args, 3));
+}
+
 static void replay(struct run *run, bool background) {
     struct world world;
     cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_graph_difference difference = CLS_GRAPH_DIFFERENCE_INIT;
     cls_graph_exec exec = NULL;
     cls_graph graph = NULL;
     config.background = background;
@@ -50,6 +58,7 @@ static void replay(struct run *run, bool background) {
     if (graph && ok(run, cls_graph_instantiate(graph, &config, &exec)) &&
         ok(run, cls_graph_launch_async(exec, world.streams[2])) &&
         ok(run, cls_graph_bind(exec, world.b, world.b)) &&
+        ok(run, cls_graph_compare(exec, graph, &difference)) && set_kernel(run, &world, exec) &&
         ok(run, cls_graph_set_enabled(exec, 1, 0)) &&
         ok(run, cls_graph_launch_async(exec, world.streams[2])) &&
         synchronize(run, world.streams[2]))
