@@ -151,6 +151,33 @@ CLS_API cls_status cls_stream_end_capture(cls_stream stream, cls_graph *out);
 /** Says whether a stream is captured, and by which capture. It has no effect on the capture. */
 CLS_API cls_status cls_stream_get_capture(cls_stream stream, cls_capture_info *info);
 
+/**
+ * Gets the nodes of the capture that the stream's next one comes after:
+ * their numbers, which are those of the graph, in rising order. After a submission it is the new node alone. At most
+ * `room` numbers are written; `count` is how many there are.
+ * @retval CLS_ERROR_INVALID_VALUE `count` is null, or `nodes` with `room` above 0
+ * @retval CLS_ERROR_INVALID_STATE the stream is not captured, or its capture is invalid
+ */
+CLS_API cls_status cls_stream_get_capture_nodes(cls_stream stream, uint64_t *nodes, unsigned room,
+                                                unsigned *count);
+
+/**
+ * Has the stream's next node come after these nodes alone, in the place of those that cls_stream_get_capture_nodes gives;
+ * `count` 0: after none. So one captured stream records any graph, node by node. A node that the stream leaves so, and what
+ * that comes after, needs no later node: it is an end of the graph, and counts as joined by the origin. Nodes that another
+ * stream has recorded, and that neither it nor the origin has left so, must still be joined. Events that were recorded
+ * before stand for what they stood for. A refused call changes nothing, and the capture stays valid.
+ * @retval CLS_ERROR_INVALID_VALUE `nodes` is null with `count` above 0
+ * @retval CLS_ERROR_OUT_OF_RANGE  the capture has no node of such a number
+ * @retval CLS_ERROR_INVALID_STATE the stream is not captured, or its capture is invalid
+ */
+CLS_API cls_status cls_stream_set_capture_nodes(cls_stream stream, const uint64_t *nodes,
+                                                unsigned count);
+
+/** The same beside those that it comes after already. */
+CLS_API cls_status cls_stream_add_capture_nodes(cls_stream stream, const uint64_t *nodes,
+                                                unsigned count);
+
 /** Gets the number of nodes of a graph. They have numbers from 0 on, in the order of their capture. */
 CLS_API cls_status cls_graph_get_nodes(cls_graph graph, uint64_t *count);
 

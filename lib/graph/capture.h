@@ -10,6 +10,7 @@
  *
  *   capture.c        submissions, events and refusals
  *   capture_graph.c  launches of graphs
+ *   capture_nodes.c  what a stream's next node comes after
  *   capture_span.c   the beginning, the end and inquiries
  *   capture_state.c  its nodes, streams and validity
  */

@@ -14,7 +14,7 @@ static cls_status append_copy(struct capture *capture, const struct capture_memb
     const bool disabled = version->nodes[i].disabled;
     struct graph_node node = {.n_args = 0};
     unsigned deps[PLAN_LANES];
-    if (!ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32))
+    if (!capture_has_room(capture))
         return error_no_memory("for capture '%s'", capture->name);
     cls_status status = disabled ? CLS_SUCCESS : graph_version_copy(version, i, &node);
     free(node.deps);
@@ -32,7 +32,7 @@ static cls_status append_copy(struct capture *capture, const struct capture_memb
     if (status)
         node_drop(&node);
     else
-        capture->nodes[capture->n_nodes++] = node;
+        capture_push(capture, &node);
     return status;
 }
 

@@ -42,11 +42,13 @@ cls_status cls_stream_begin_capture(cls_stream handle, const char *name) {
 
 /* --- the end --- */
 
-/* Nodes that the origin's frontier is, or comes after. */
+/* Nodes that the origin's frontier is, or comes after, and those that need not be joined, with what these come after. */
 static void mark_joined(const struct capture *capture, bool *joined) {
     const struct frontier *frontier = &capture->members[0].frontier;
     for (unsigned i = 0; i < frontier->count; i++)
         joined[frontier->nodes[i]] = true;
+    for (unsigned i = 0; i < capture->n_nodes; i++)
+        joined[i] = joined[i] || capture->nodes[i].let_go;
     for (unsigned i = capture->n_nodes; i-- > 0;)
         for (unsigned d = 0; joined[i] && d < capture->nodes[i].n_deps; d++)
             joined[capture->nodes[i].deps[d]] = true;
@@ -84,7 +86,8 @@ static struct remains take_remains(struct capture *capture) {
     capture->state = CLS_CAPTURE_NONE;
     capture->nodes = NULL;
     capture->members = NULL;
-    capture->n_nodes = capture->nodes_room = capture->n_members = capture->members_room = 0;
+    capture->n_nodes = capture->nodes_room = capture->n_numbered = capture->n_members =
+        capture->members_room = 0;
     return remains;
 }
 
@@ -192,8 +195,7 @@ static void describe(struct stream *stream, cls_capture_info *info) {
     pthread_mutex_lock(&capture->lock);
     info->state = capture->state == CLS_CAPTURE_ACTIVE ? CLS_CAPTURE_ACTIVE : CLS_CAPTURE_INVALID;
     info->is_origin = capture->origin == stream;
-    for (unsigned i = 0; i < capture->n_nodes; i++)
-        info->nodes += !node_is_empty(&capture->nodes[i]);
+    info->nodes = capture->n_numbered;
     info->streams = capture->n_members;
     memcpy(info->name, capture->name, sizeof info->name);
     pthread_mutex_unlock(&capture->lock);

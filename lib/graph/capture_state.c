@@ -14,6 +14,7 @@ const char capture_owner[] = "an executable graph";
 static void capture_finalize(struct object *object) {
     struct capture *capture = (struct capture *)(void *)object;
     nodes_drop(capture->nodes, capture->n_nodes);
+    free(capture->numbered);
     free(capture->members);
     for (unsigned i = 0; i < capture->n_launched; i++)
         free(capture->launched[i].ends.nodes);
@@ -84,10 +85,21 @@ bool frontier_join(struct frontier *frontier, const struct frontier *other) {
     return good;
 }
 
+bool capture_has_room(struct capture *capture) {
+    return ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32) &&
+           ARRAY_ROOM(capture->numbered, capture->n_numbered, capture->numbered_room, 32);
+}
+
+void capture_push(struct capture *capture, const struct graph_node *node) {
+    if (!node_is_empty(node))
+        capture->numbered[capture->n_numbered++] = capture->n_nodes;
+    capture->nodes[capture->n_nodes++] = *node;
+}
+
 cls_status capture_append(struct capture *capture, struct capture_member *member,
                           struct graph_node *node) {
     struct frontier *frontier = &member->frontier;
-    if (!ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32) ||
+    if (!capture_has_room(capture) ||
         !ARRAY_ROOM(frontier->nodes, frontier->count, frontier->room, 4))
         return error_no_memory("for capture '%s'", capture->name);
     cls_status status = node_set_deps(node, frontier->nodes, frontier->count);
@@ -95,7 +107,7 @@ cls_status capture_append(struct capture *capture, struct capture_member *member
         return status;
     frontier->nodes[0] = capture->n_nodes;
     frontier->count = 1;
-    capture->nodes[capture->n_nodes++] = *node;
+    capture_push(capture, node);
     return CLS_SUCCESS;
 }
 

@@ -40,6 +40,8 @@ struct capture {
     char reason[256];                /* why it is invalid */
     struct graph_node *nodes;
     unsigned n_nodes, nodes_room;
+    unsigned *numbered; /* those that are not empty, by their numbers */
+    unsigned n_numbered, numbered_room;
     struct capture_member *members; /* the origin first */
     unsigned n_members, members_room;
     struct launched *launched;
@@ -68,6 +70,10 @@ struct capture_member *capture_find_member(struct capture *capture, const struct
 
 /* Under the stream's lock too: makes a stream that is in no capture a member, or says why it may not be one. */
 cls_status capture_join(struct capture *capture, struct stream *stream);
+
+/* Room for one node more; false: no memory. Then capture_push adds it, and takes it over. */
+bool capture_has_room(struct capture *capture);
+void capture_push(struct capture *capture, const struct graph_node *node);
 
 /* The node becomes the newest one, and the member's frontier. Takes the node over on success. */
 cls_status capture_append(struct capture *capture, struct capture_member *member,

@@ -34,6 +34,8 @@ struct graph_node {
     struct node_ranges *ranges; /* that were open when it was captured; NULL: none */
     struct chain_step
         *step; /* what an element-wise operation computes; NULL: of all else, and of copies */
+    bool
+        let_go; /* in a capture: the program has had a stream leave it, and no stream has to join it */
 };
 
 /* Takes over the command, which needs no stream any more, with copies of its arguments. Under the stream's lock. On

@@ -403,6 +403,7 @@ const struct scenario scenarios[] = {
     {"batch_rows", batch_rows},
     {"graph_replayed", graph_replayed},
     {"graph_in_background", graph_in_background},
+    {"graph_built", graph_built},
     {"graph_planned", graph_planned},
     {"graph_timed", graph_timed},
     {"graph_fused", graph_fused},

@@ -76,6 +76,34 @@ void graph_in_background(struct run *run) {
         run->nothing = "only with TEST_EFFORT=long: much of it is graph_replayed's";
 }
 
+/* out = in * 3 + 7, and beside it b filled: the nodes' dependencies by number. */
+static bool submit_built(struct run *run, const struct world *world) {
+    cls_stream stream = world->streams[0];
+    const uint32_t zero = 0;
+    uint64_t launched;
+    unsigned count;
+    return upload(run, world, world->a, stream) && launch(run, world, world->a, 3, 7, stream) &&
+           ok(run, cls_stream_get_capture_nodes(stream, &launched, 1, &count)) &&
+           ok(run, cls_stream_set_capture_nodes(stream, NULL, 0)) &&
+           ok(run, cls_fill_async(world->b, 0, BYTES, &zero, sizeof zero, stream)) &&
+           ok(run, cls_stream_add_capture_nodes(stream, &launched, 1)) &&
+           download(run, world, world->a, stream);
+}
+
+void graph_built(struct run *run) {
+    struct world world;
+    cls_graph_exec exec = NULL;
+    cls_graph graph = NULL;
+    if (world_open(run, &world, 1) && open_kernel(run, &world))
+        graph = capture(run, &world, submit_built);
+    if (graph && ok(run, cls_graph_instantiate(graph, NULL, &exec)) &&
+        ok(run, cls_graph_launch_async(exec, world.streams[0])) &&
+        synchronize(run, world.streams[0]))
+        expect_scaled(run, &world, 3, 7);
+    destroy(run, graph, exec);
+    world_close(run, &world);
+}
+
 /* Without memory for a placeholder a buffer keeps its own, so a fault may go unreported: the results are right. */
 static cls_graph capture_memory(struct run *run, const struct world *world, submit_fn *submit) {
     run->masked = true;
