@@ -140,6 +140,21 @@ typedef struct cls_capture_info {
 CLS_API cls_status cls_stream_begin_capture(cls_stream stream, const char *name);
 
 /**
+ * Begins a capture with the nodes of a graph, which does not change: they keep their numbers, and new ones follow. The
+ * stream's next node comes after those that no other one of the graph comes after; cls_stream_set_capture_nodes changes
+ * that. NULL stream: the default stream of the graph's context. Buffers that the graph's capture allocated and freed belong
+ * to those nodes alone, and lie in the new executable graph's block. Ranges and records of timed events are copied too, and
+ * operations can be fused as those of the graph. Where an executable graph is launched in both captures, what the stream's
+ * dependencies say is the order of its copies.
+ * @retval CLS_ERROR_INVALID_STATE the stream is captured already
+ * @retval CLS_ERROR_WRONG_CONTEXT the graph is of another context
+ * @retval CLS_ERROR_UNSUPPORTED   as of cls_stream_begin_capture
+ * @return the error of a poisoned stream
+ */
+CLS_API cls_status cls_stream_begin_capture_from(cls_stream stream, const char *name,
+                                                 cls_graph graph);
+
+/**
  * Ends the capture that began on this stream; its streams are ordinary streams again, whatever is returned. The caller
  * destroys the graph.
  * @retval CLS_ERROR_INVALID_VALUE `out` is null; the capture goes on

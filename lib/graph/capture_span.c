@@ -12,14 +12,65 @@
 
 /* --- the beginning --- */
 
-/* Under the stream's lock. */
-static cls_status begin(struct stream *stream, struct capture *capture) {
+/* Nodes that no other comes after. */
+static cls_status find_ends(const struct command_graph *graph, struct frontier *out) {
+    bool *passed = calloc((size_t)graph->n_nodes + 1, sizeof *passed);
+    bool good = passed;
+    for (unsigned i = graph->n_nodes; i-- > 0 && good;) {
+        const struct graph_node *node = &graph->nodes[i];
+        for (unsigned d = 0; d < node->n_deps; d++)
+            passed[node->deps[d]] = true;
+        good = passed[i] || frontier_add(out, i);
+    }
+    free(passed);
+    return good ? CLS_SUCCESS : error_no_memory("for a capture");
+}
+
+/* The capture is nobody else's yet. */
+static cls_status copy_nodes(struct capture *capture, const struct command_graph *graph) {
+    cls_status status = CLS_SUCCESS;
+    struct graph_node node;
+    for (unsigned i = 0; i < graph->n_nodes && !status; i++) {
+        status = capture_has_room(capture) ? node_copy_whole(&node, &graph->nodes[i])
+                                           : error_no_memory("for a capture");
+        if (!status)
+            capture_push(capture, &node);
+    }
+    return status;
+}
+
+/* Under the stream's lock. The origin's dependencies are taken over on success. */
+static cls_status begin(struct stream *stream, struct capture *capture, struct frontier *ends) {
     if (stream->capturing)
         return error_set(CLS_ERROR_INVALID_STATE, "stream '%s' is captured by '%s' already",
                          stream->name, stream->capture->name);
     pthread_mutex_lock(&capture->lock);
     cls_status status = capture_join(capture, stream);
+    if (!status) {
+        capture->members[0].frontier = *ends;
+        *ends = (struct frontier){.count = 0};
+    }
     pthread_mutex_unlock(&capture->lock);
+    return status;
+}
+
+/* `graph`: the one whose nodes the capture begins with; NULL: none. */
+static cls_status begin_on(struct stream *stream, const char *name,
+                           const struct command_graph *graph) {
+    struct frontier ends = {.count = 0};
+    struct capture *capture = capture_new(stream, name);
+    if (!capture)
+        return error_no_memory("for a capture");
+    cls_status status = graph ? find_ends(graph, &ends) : CLS_SUCCESS;
+    if (!status && graph)
+        status = copy_nodes(capture, graph);
+    if (!status) {
+        pthread_mutex_lock(&stream->lock);
+        status = begin(stream, capture, &ends);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    free(ends.nodes);
+    object_release(&capture->object);
     return status;
 }
 
@@ -28,15 +79,28 @@ cls_status cls_stream_begin_capture(cls_stream handle, const char *name) {
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
-    struct capture *capture = capture_new(stream, name);
-    status = capture ? CLS_SUCCESS : error_no_memory("for a capture");
-    if (!status) {
-        pthread_mutex_lock(&stream->lock);
-        status = begin(stream, capture);
-        pthread_mutex_unlock(&stream->lock);
-        object_release(&capture->object);
-    }
+    status = begin_on(stream, name, NULL);
     stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_begin_capture_from(cls_stream handle, const char *name,
+                                         cls_graph graph_handle) {
+    struct command_graph *graph;
+    struct stream *stream;
+    cls_status status = command_graph_get(graph_handle, &graph);
+    if (status)
+        return status;
+    status = stream_get(handle, graph->context, &stream);
+    if (!status) {
+        status = stream->context == graph->context
+                     ? begin_on(stream, name, graph)
+                     : error_set(CLS_ERROR_WRONG_CONTEXT,
+                                 "graph '%s' and stream '%s' are of different contexts",
+                                 graph->name, stream->name);
+        stream_put(stream);
+    }
+    object_release(&graph->object);
     return status;
 }
 

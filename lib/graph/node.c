@@ -230,6 +230,17 @@ cls_status node_copy(struct graph_node *to, const struct graph_node *from) {
     return status;
 }
 
+cls_status node_copy_whole(struct graph_node *to, const struct graph_node *from) {
+    cls_status status = node_copy(to, from);
+    if (status || !from->step)
+        return status;
+    to->step = copy_bytes(from->step, sizeof *from->step);
+    if (to->step)
+        return CLS_SUCCESS;
+    node_drop(to);
+    return error_no_memory("for a node of a graph");
+}
+
 static bool replace_args(struct graph_node *node, const struct buffer *buffer, cl_mem memory) {
     bool found = false;
     for (unsigned i = 0; i < node->n_args; i++) {

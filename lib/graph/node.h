@@ -52,6 +52,9 @@ void node_drop(struct graph_node *node);
 /* A copy that shares nothing with the original but the objects that both refer to. */
 cls_status node_copy(struct graph_node *to, const struct graph_node *from);
 
+/* A copy for another graph of the same capture's nodes: it can be fused as the original can. */
+cls_status node_copy_whole(struct graph_node *to, const struct graph_node *from);
+
 /* Where the node uses the buffer, `memory` stands for it from now on, but for parts of it. False: a node of its kind does not tell where it uses buffers. */
 bool node_replace_memory(struct graph_node *node, const struct buffer *buffer, cl_mem memory);
 

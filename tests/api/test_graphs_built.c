@@ -4,6 +4,7 @@
 
 #include <clstream/graph.h>
 #include <clstream/mempool.h>
+#include <clstream/unary.h>
 
 enum { CELLS = 64, ROOM = 8 };
 
@@ -243,6 +244,144 @@ static void test_a_graph_in_a_graph(void **state) {
     OK(cls_graph_exec_destroy(inner));
 }
 
+/* --- captures that begin with a graph --- */
+
+static cls_graph begin_with(void (*submit)(void)) {
+    cls_graph graph;
+    OK(cls_stream_begin_capture(stream, "first"));
+    submit();
+    OK(cls_stream_end_capture(stream, &graph));
+    return graph;
+}
+
+static uint32_t cell_after_launch(cls_graph graph, uint32_t i) {
+    cls_graph_exec exec;
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_graph_launch(exec, stream));
+    OK(cls_graph_exec_destroy(exec));
+    return rig_cell(cells, i);
+}
+
+static void two_ends(void) {
+    OK(rig_set(stream, cells, 0, 4, 0));
+    OK(cls_stream_set_capture_nodes(stream, NULL, 0));
+    OK(rig_set(stream, cells, 1, 5, 0));
+}
+
+static void test_a_capture_from_a_graph(void **state) {
+    (void)state;
+    const uint64_t ends[] = {0, 1};
+    cls_graph first = begin_with(two_ends), second;
+    OK(cls_stream_begin_capture_from(stream, "second", first));
+    expect_nodes(stream, 2, ends);
+    OK(rig_step(stream, cells, 0, 3, 1, 0));
+    expect_node(stream, 2);
+    OK(cls_stream_end_capture(stream, &second));
+    expect_count(first, 2);
+    expect_count(second, 3);
+    expect_deps(second, 2, 2, 1, 0);
+    assert_int_equal(cell_after_launch(first, 0), 4);
+    OK(cls_graph_destroy(first));
+    assert_int_equal(cell_after_launch(second, 0), 13);
+    OK(cls_graph_destroy(second));
+}
+
+static void test_what_cannot_be_begun_from(void **state) {
+    (void)state;
+    cls_graph first = begin_with(two_ends), second;
+    OK(cls_stream_begin_capture(stream, "second"));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_begin_capture_from(stream, "third", first));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_stream_begin_capture_from(other, "third", NULL));
+    OK(cls_stream_end_capture(stream, &second));
+    expect_count(second, 0);
+    OK(cls_graph_destroy(second));
+    OK(cls_graph_destroy(first));
+}
+
+/* cells[0] = 7 by way of memory of the capture. */
+static void by_private_memory(void) {
+    cls_buffer x, y;
+    OK(cls_malloc_async(stream, 4 * CELLS, &x));
+    OK(rig_set(stream, x, 0, 7, 0));
+    OK(cls_malloc_async(stream, 4 * CELLS, &y));
+    OK(cls_copy_d2d_async(y, 0, x, 0, 4, stream));
+    OK(cls_copy_d2d_async(cells, 0, y, 0, 4, stream));
+    OK(cls_free_async(x, stream));
+    OK(cls_free_async(y, stream));
+}
+
+static void test_memory_of_both_captures(void **state) {
+    (void)state;
+    cls_graph first = begin_with(by_private_memory), second;
+    cls_graph_exec exec;
+    cls_buffer z;
+    OK(cls_stream_begin_capture_from(stream, "second", first));
+    OK(cls_malloc_async(stream, 4 * CELLS, &z));
+    OK(cls_copy_d2d_async(z, 0, cells, 0, 4, stream));
+    OK(rig_step(stream, z, 0, 2, 1, 0));
+    OK(cls_copy_d2d_async(cells, 0, z, 0, 4, stream));
+    OK(cls_free_async(z, stream));
+    OK(cls_stream_end_capture(stream, &second));
+    OK(cls_graph_destroy(first));
+    OK(cls_graph_instantiate(second, NULL, &exec));
+    OK(cls_graph_destroy(second));
+    const cls_graph_statistics statistics = rig_graph_statistics(exec);
+    assert_true(statistics.arena_bytes >= 8 * CELLS);
+    assert_int_equal(statistics.arena_bytes, statistics.arena_least_bytes);
+    OK(cls_graph_launch(exec, stream));
+    assert_int_equal(rig_cell(cells, 0), 15);
+    OK(cls_graph_exec_destroy(exec));
+}
+
+static cls_event timed[2];
+
+static void between_records(void) {
+    OK(cls_event_record(timed[0], stream));
+    OK(rig_set(stream, cells, 0, 1, 2));
+    OK(cls_event_record(timed[1], stream));
+}
+
+static void test_records_are_copied(void **state) {
+    (void)state;
+    const cls_event_config config = {.size = sizeof config, .timed = 1};
+    double ms = -1;
+    for (int i = 0; i < 2; i++)
+        OK(cls_event_create(rig.context, &config, &timed[i]));
+    cls_graph first = begin_with(between_records), second;
+    OK(cls_stream_begin_capture_from(stream, "second", first));
+    OK(cls_stream_end_capture(stream, &second));
+    OK(cls_graph_destroy(first));
+    assert_int_equal(cell_after_launch(second, 0), 1);
+    OK(cls_event_elapsed(timed[0], timed[1], &ms));
+    assert_true(ms > 0);
+    OK(cls_graph_destroy(second));
+    for (int i = 0; i < 2; i++)
+        OK(cls_event_destroy(timed[i]));
+}
+
+static void scaled(void) {
+    const cls_array all = cls_array_of(cells, CLS_F32, CELLS);
+    OK(cls_unary_param_async(CLS_UNARY_SCALE, all, all, 2, stream));
+}
+
+/* Operations of both captures become one kernel. */
+static void test_operations_are_fused(void **state) {
+    (void)state;
+    const float one = 1;
+    float value = 0;
+    cls_graph first = begin_with(scaled);
+    OK(cls_copy_h2d(cells, 0, &one, sizeof one, stream));
+    OK(cls_stream_begin_capture_from(stream, "second", first));
+    scaled();
+    cls_graph_exec exec = rig_end_fused(stream);
+    OK(cls_graph_destroy(first));
+    rig_expect_fused(exec, 1, 2, 1);
+    OK(cls_graph_launch(exec, stream));
+    OK(cls_copy_d2h(&value, cells, 0, sizeof value, stream));
+    assert_true(value == 4);
+    OK(cls_graph_exec_destroy(exec));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 
 int main(void) {
@@ -255,6 +394,11 @@ int main(void) {
         TEST(a_stream_whose_nodes_were_let_go),
         TEST(a_join_by_number),
         TEST(a_graph_in_a_graph),
+        TEST(a_capture_from_a_graph),
+        TEST(what_cannot_be_begun_from),
+        TEST(memory_of_both_captures),
+        TEST(records_are_copied),
+        TEST(operations_are_fused),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

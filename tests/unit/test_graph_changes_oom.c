@@ -174,6 +174,37 @@ static void test_comparison(void **state) {
     expect_as_captured();
 }
 
+/* A capture that begins with the graph, and adds a node behind its first one. */
+static cls_status capture_more(void) {
+    const cls_arg args[] = {cls_arg_buffer(to), cls_arg_buffer(from), cls_arg_u32(5)};
+    const uint64_t first = 0;
+    uint64_t node;
+    unsigned count;
+    cls_graph more;
+    cls_status status = cls_stream_begin_capture_from(stream, "more", graph);
+    if (status)
+        return status;
+    status = cls_stream_set_capture_nodes(stream, &first, 1);
+    if (!status)
+        status = cls_kernel_launch_async(kernel, &one, args, 3, stream);
+    if (!status)
+        status = cls_stream_get_capture_nodes(stream, &node, 1, &count);
+    if (!status)
+        status = cls_stream_add_capture_nodes(stream, &first, 1);
+    const cls_status ended = cls_stream_end_capture(stream, &more);
+    if (!ended)
+        OK(cls_graph_destroy(more));
+    return status ? status : ended;
+}
+
+static cls_status nothing(void) { return CLS_SUCCESS; }
+
+static void test_capture_from_the_graph(void **state) {
+    (void)state;
+    assert_true(sweep(capture_more, expect_as_captured, nothing) > 5);
+    expect_as_captured();
+}
+
 static void test_update(void **state) {
     (void)state;
     assert_true(sweep(update, expect_as_captured, update) > 2);
@@ -203,7 +234,8 @@ static void test_launch(void **state) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(arguments), TEST(another_kernel), TEST(comparison),
-                                       TEST(update), TEST(launch)};
+    const struct CMUnitTest tests[] = {TEST(arguments),  TEST(another_kernel),
+                                       TEST(comparison), TEST(capture_from_the_graph),
+                                       TEST(update),     TEST(launch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
