@@ -285,6 +285,7 @@ static cls_status leave_early(struct replay *replay) {
             continue;
         status = enqueue_marker(replay->target.device, lane_target(replay, lane).queue,
                                 (struct wait_list){0, NULL}, event);
+        replay->unflushed[lane] = true; /* the marker, wherever other nodes were flushed before */
         replay->waits[ends.count++] = *event;
     }
     if (!status)
