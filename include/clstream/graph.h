@@ -36,7 +36,7 @@
  *
  * These calls are refused on a captured stream or event with CLS_ERROR_INVALID_STATE and make the capture invalid:
  * calls that wait (synchronize, wait, blocking forms), queries, a wait for an event that was recorded outside of the
- * capture or in another one, a wait for a timeline's value that is not reached and that the capture does not signal,
+ * capture or in another one (but cls_stream_wait_external_event), a wait for a timeline's value that is not reached and that the capture does not signal,
  * frees of memory that the capture did not allocate, and any library object (coordinator, pipeline, triple buffer,
  * prefetcher ...) that orders the stream's work by other means; the object is as before the call. Prefetches that hand coarse-grained unified memory over (managed.h) are refused with
  * CLS_ERROR_UNSUPPORTED, and the capture is invalid. From then on every submission to its streams returns
@@ -96,6 +96,7 @@
 
 #include <stdio.h>
 
+#include <clstream/event.h>
 #include <clstream/kernel.h>
 #include <clstream/stream.h>
 #include <clstream/types.h>
@@ -193,6 +194,22 @@ CLS_API cls_status cls_stream_set_capture_nodes(cls_stream stream, const uint64_
 CLS_API cls_status cls_stream_add_capture_nodes(cls_stream stream, const uint64_t *nodes,
                                                 unsigned count);
 
+/**
+ * Like cls_stream_wait_event, but a captured stream may wait for work outside of its capture: each launch then waits for the
+ * event's latest record at the time of the launch's call; an event that is not recorded by then makes it wait for nothing. An
+ * event whose latest record is in the same capture is a dependency inside it, as by cls_stream_wait_event; a timed one that
+ * the capture records after the wait is that of the launch before.
+ *
+ * All of the launch waits, since it is one command, not only what comes after the wait; the wait is a node, named "event
+ * wait", which cls_graph_set_enabled leaves out. The graph keeps the event alive, cls_graph_update takes over that of the
+ * other graph, and a launch on a captured stream has the capture wait in its launches. The event may belong to another
+ * context. If the awaited work has failed, the launch is refused with its error and its stream is poisoned. Such a launch
+ * can also return CLS_ERROR_INVALID_STATE: the event's latest record is in another capture. A launch that is refused may
+ * have its stream wait for the events all the same.
+ * @return as cls_stream_wait_event; CLS_ERROR_INVALID_STATE for a captured stream only if its capture is invalid
+ */
+CLS_API cls_status cls_stream_wait_external_event(cls_stream stream, cls_event event);
+
 /** Gets the number of nodes of a graph. They have numbers from 0 on, in the order of their capture. */
 CLS_API cls_status cls_graph_get_nodes(cls_graph graph, uint64_t *count);
 
@@ -261,7 +278,7 @@ CLS_API cls_status cls_graph_exec_destroy(cls_graph_exec exec);
  * is a command that does nothing. On a captured stream the nodes are recorded as they are now, and become nodes of that
  * capture.
  * @retval CLS_ERROR_WRONG_CONTEXT the stream is of another context
- * @retval CLS_ERROR_DEADLOCK      the launch would wait for an earlier one that waits for this stream (timeline.h): the detail
+ * @retval CLS_ERROR_DEADLOCK      the launch would wait for an earlier one, or for an event, that waits for this stream (timeline.h): the detail
  *                                 names the cycle, and nothing is submitted
  */
 CLS_API cls_status cls_graph_launch_async(cls_graph_exec exec, cls_stream stream);

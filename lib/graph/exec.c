@@ -9,6 +9,7 @@
 #include "base/sized.h"
 #include "driver/event.h"
 #include "driver/quirk.h"
+#include "graph/external_wait.h"
 #include "graph/memory.h"
 
 enum { DEFAULT_LANES = 8 };
@@ -177,7 +178,9 @@ static unsigned holds_of(const struct graph_exec *exec, const struct command *co
     const bool is_record = command_is_record(command);
     const bool for_worker =
         !command->type->enqueue || (is_record && !exec->context->caps->marker_times_sane);
-    return (is_record ? HOLDS_RECORD : 0) | (for_worker ? HOLDS_WORKER_NODE : 0) |
+    return (is_record ? HOLDS_RECORD : 0) |
+           (command->type == &type_external_wait ? HOLDS_WAIT : 0) |
+           (for_worker ? HOLDS_WORKER_NODE : 0) |
            (command->type->when_failed ? HOLDS_CALLBACK : 0) |
            (command->type->user_code ? HOLDS_USER_CODE : 0) |
            (command->type->capture == CAPTURE_LIBRARY ? HOLDS_LIBRARY_CALL : 0);

@@ -37,7 +37,8 @@ enum exec_holds {
     HOLDS_LIBRARY_CALL = 2, /* one for in-order queues only */
     HOLDS_CALLBACK = 4,
     HOLDS_USER_CODE = 8, /* callbacks included */
-    HOLDS_RECORD = 16    /* of a timed event */
+    HOLDS_RECORD = 16,   /* of a timed event */
+    HOLDS_WAIT = 32      /* for an event of outside (external_wait.h) */
 };
 
 struct graph_exec {

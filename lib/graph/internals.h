@@ -5,7 +5,7 @@
  *
  *   abandon_command blocking_lock blocking_unlock buffer_abandon buffer_allocate buffer_get buffer_new_uncounted
  *   buffer_part_new buffer_put check_may_block command_drop command_init command_keep command_label context_check
- *   context_count_memory context_gone context_put dep_release deps_add deps_items engine_is_down event_new_serial
+ *   context_count_memory context_gone context_put dep_release deps_add deps_items engine_is_down event_enter event_latest event_new_serial
  *   event_set_record event_set_time failure_report flight_event_ref flight_last handover_can_profile
  *   handover_choose_queue handover_cover handover_tail kernel_get kernel_give_instance kernel_take_instance
  *   later_add launch_rest_keep observer op_views_overlap queue_acquire queue_bury queue_unuse race_graph race_on refs_at

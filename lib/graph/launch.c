@@ -7,6 +7,7 @@
 #include "driver/queue.h"
 #include "graph/capture.h"
 #include "graph/exec.h"
+#include "graph/external_wait.h"
 #include "graph/replay.h"
 #include "graph/worker_run.h"
 
@@ -201,6 +202,8 @@ static cls_status launch_locked(struct graph_exec *exec, struct stream *stream, 
     if (status || captured)
         return status;
     status = reserve_open(exec);
+    if (!status && (exec->holds & HOLDS_WAIT))
+        status = graph_wait_external(version, stream);
     if (!status)
         status = enter(exec, stream);
     if (!status)

@@ -51,6 +51,18 @@ static void branches(bool clean) {
     launch_and_destroy(instantiate(end(), 0));
 }
 
+/* A launch beside work of outside that it waits for. */
+static void external_wait(bool clean) {
+    begin();
+    OK(cls_stream_wait_external_event(w.a, w.other));
+    fill(w.x, 0, 4, w.a);
+    cls_graph_exec exec = instantiate(end(), 0);
+    fill(w.x, 0, 4, w.b);
+    if (clean)
+        OK(cls_event_record(w.other, w.b));
+    launch_and_destroy(exec);
+}
+
 static void branches_of_other_bytes(bool clean) {
     begin();
     fill(w.x, 0, BYTES / 2, w.a);
@@ -595,6 +607,8 @@ int main(void) {
             {"node 0 ('copy_h2d') of graph 'step' writes and node 1 ('fill') of graph 'step' writes",
              "bytes 252 to 255 of a buffer of 256 bytes"}),
         PAIR("branches: bytes", branches_of_other_bytes, false, {"byte 127"}),
+        PAIR("external wait", external_wait, false,
+             {"stream 'third' ('step')", "stream 'second' ('fill')"}),
         PAIR("branches in a row", branches_in_a_row, false, {"graph 'step'"}),
         PAIR("joined branches", joined_branches, false, {"node 1", "node 2", "bytes 4 to 7"}),
         PAIR("kernels", kernels, false, {"node 0 ('blur')", "node 1 ('blur')"}),

@@ -404,6 +404,7 @@ const struct scenario scenarios[] = {
     {"graph_replayed", graph_replayed},
     {"graph_in_background", graph_in_background},
     {"graph_built", graph_built},
+    {"graph_waiting", graph_waiting},
     {"graph_planned", graph_planned},
     {"graph_timed", graph_timed},
     {"graph_fused", graph_fused},

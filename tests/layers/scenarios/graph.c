@@ -115,6 +115,29 @@ void graph_built(struct run *run) {
     world_close(run, &world);
 }
 
+/* The launch waits for a copy on another stream. */
+static bool submit_waiting(struct run *run, const struct world *world) {
+    cls_stream stream = world->streams[0];
+    return ok(run, cls_stream_wait_external_event(stream, world->event)) &&
+           launch(run, world, world->a, 3, 7, stream) && download(run, world, world->a, stream);
+}
+
+void graph_waiting(struct run *run) {
+    struct world world;
+    cls_graph_exec exec = NULL;
+    cls_graph graph = NULL;
+    if (world_open(run, &world, 2) && open_kernel(run, &world))
+        graph = capture(run, &world, submit_waiting);
+    if (graph && ok(run, cls_graph_instantiate(graph, NULL, &exec)) &&
+        upload(run, &world, world.a, world.streams[1]) &&
+        ok(run, cls_event_record(world.event, world.streams[1])) &&
+        ok(run, cls_graph_launch_async(exec, world.streams[0])) &&
+        synchronize(run, world.streams[0]))
+        expect_scaled(run, &world, 3, 7);
+    destroy(run, graph, exec);
+    world_close(run, &world);
+}
+
 /* Without memory for a placeholder a buffer keeps its own, so a fault may go unreported: the results are right. */
 static cls_graph capture_memory(struct run *run, const struct world *world, submit_fn *submit) {
     run->masked = true;

@@ -78,6 +78,7 @@ void batch_rows(struct run *run);
 /* graph.c */
 void graph_replayed(struct run *run);
 void graph_built(struct run *run);
+void graph_waiting(struct run *run);
 void graph_planned(struct run *run);
 void graph_timed(struct run *run);
 void graph_in_background(struct run *run); /* where the effort is long */
