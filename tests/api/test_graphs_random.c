@@ -183,6 +183,33 @@ static void submit(const struct node *node, cls_stream stream) {
         OK(cls_stream_add_callback(stream, count_call, calls[node->counter]));
 }
 
+/* The order stays that of the submissions, however it is said: nodes come after more of those before them than they have to,
+ * or after those of a graph that the capture goes on from. */
+static void say_order_otherwise(unsigned n_nodes) {
+    uint64_t nodes[NODES];
+    cls_graph first;
+    for (unsigned i = 0; i < n_nodes; i++)
+        nodes[i] = n_nodes - 1 - i;
+    if (any(3) == 0)
+        OK(cls_stream_set_capture_nodes(world.side, nodes, 1 + any(n_nodes)));
+    if (any(3) == 0)
+        OK(cls_stream_add_capture_nodes(world.side, nodes, any(n_nodes + 1)));
+    if (any(6))
+        return;
+    OK(cls_stream_end_capture(world.side, &first));
+    OK(cls_stream_begin_capture_from(world.side, "random", first));
+    OK(cls_graph_destroy(first));
+}
+
+static void capture_graph(unsigned g) {
+    OK(cls_stream_begin_capture(world.side, "random"));
+    for (unsigned i = 0; i < world.n_nodes; i++) {
+        submit(&world.captured[g][i], world.side);
+        say_order_otherwise(i + 1);
+    }
+    OK(cls_stream_end_capture(world.side, &world.graphs[g]));
+}
+
 /* Some have host functions and callbacks, and are for a worker. */
 static void make_graphs(void) {
     cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
@@ -193,12 +220,8 @@ static void make_graphs(void) {
         for (unsigned g = 0; g < GRAPHS; g++)
             world.captured[g][i] = random_node(kind, g);
     }
-    for (unsigned g = 0; g < GRAPHS; g++) {
-        OK(cls_stream_begin_capture(world.side, "random"));
-        for (unsigned i = 0; i < world.n_nodes; i++)
-            submit(&world.captured[g][i], world.side);
-        OK(cls_stream_end_capture(world.side, &world.graphs[g]));
-    }
+    for (unsigned g = 0; g < GRAPHS; g++)
+        capture_graph(g);
     config.background = (int)any(2);
     OK(cls_graph_instantiate(world.graphs[0], &config, &world.exec));
     memcpy(world.now, world.captured[0], sizeof world.now);
