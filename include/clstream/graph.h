@@ -48,7 +48,8 @@
  * buffers lie in one block, laid out as a batch's intermediate values are. Two of them share bytes if all nodes that use
  * one come before all that use the other; a chain needs no more than its widest step. What such a buffer holds is lost
  * between launches. A buffer keeps memory of its own if it is not freed, if a batch uses it, if it is prefetched, or if
- * its cl_mem was asked for (opencl.h). cls_context_synchronize waits for the work that was submitted before the captures.
+ * its cl_mem was asked for (opencl.h). cls_context_get_graph_memory says what the graphs of a context take, and
+ * cls_context_trim_graph_memory gives it back until the next launches. cls_context_synchronize waits for the work that was submitted before the captures.
  *
  * In a context with the legacy order (cls_context_default_stream) a captured stream takes no part in that order, and the
  * default stream cannot be captured.
@@ -415,6 +416,32 @@ typedef struct cls_graph_statistics {
 
 /** Gets the statistics of an executable graph. */
 CLS_API cls_status cls_graph_get_statistics(cls_graph_exec exec, cls_graph_statistics *statistics);
+
+/**
+ * Device memory of the executable graphs of a context, for buffers that their captures allocate and free. Start with
+ * CLS_GRAPH_MEMORY_INIT.
+ */
+typedef struct cls_graph_memory {
+    size_t size;        /**< sizeof(cls_graph_memory) */
+    uint64_t used;      /**< bytes taken from the driver now */
+    uint64_t used_high; /**< highest `used` since cls_context_reset_graph_memory_peak */
+} cls_graph_memory;
+
+#define CLS_GRAPH_MEMORY_INIT \
+    { sizeof(cls_graph_memory), 0, 0 }
+
+/** Gets how much memory the graphs of a context take. NULL: the default context. */
+CLS_API cls_status cls_context_get_graph_memory(cls_context context, cls_graph_memory *memory);
+
+/** Sets `used_high` to what is used now. */
+CLS_API cls_status cls_context_reset_graph_memory_peak(cls_context context);
+
+/**
+ * Gives the memory of all executable graphs of a context back to the driver that have no pending launch. The next launch
+ * of each takes it again, as long as an allocation takes, and can return CLS_ERROR_OUT_OF_DEVICE_MEMORY. What graphs
+ * have copied (a launch on a captured stream) goes with the last of them.
+ */
+CLS_API cls_status cls_context_trim_graph_memory(cls_context context);
 
 CLS_END_DECLS
 

@@ -330,10 +330,10 @@ static bool hold_if_live(struct object *object) {
     return false;
 }
 
-void object_visit(unsigned type, void (*visit)(const struct object *object, void *arg), void *arg) {
+bool object_visit(unsigned type, void (*visit)(const struct object *object, void *arg), void *arg) {
     struct object_pool *pool = pool_of_type(type);
     if (!pool)
-        return;
+        return true;
     pthread_mutex_lock(&pool->lock);
     const uint32_t used = pool->used;
     pthread_mutex_unlock(&pool->lock);
@@ -350,5 +350,7 @@ void object_visit(unsigned type, void (*visit)(const struct object *object, void
         visit(live[i], arg);
         object_release(live[i]);
     }
+    const bool had_memory = live;
     free(live);
+    return had_memory;
 }

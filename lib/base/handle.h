@@ -165,8 +165,8 @@ void object_note_call(const void *handle, const char *call);
 void object_note_made(struct object *object);
 
 /* Calls `visit` for each object of a type, if there are any, whose handle is not destroyed, in the order of creation as
- * far as lives are kept. */
-void object_visit(unsigned type, void (*visit)(const struct object *object, void *arg), void *arg);
+ * far as lives are kept. False: there was no memory, and none was visited. */
+bool object_visit(unsigned type, void (*visit)(const struct object *object, void *arg), void *arg);
 
 /* The number of references, at some moment of the call. */
 static inline uint32_t object_references(const struct object *object) {

@@ -269,6 +269,14 @@ cls_status graph_body_bind(struct graph_body *body, struct graph_slot *slot,
     return CLS_SUCCESS;
 }
 
+void graph_body_unbind(struct graph_body *body, struct graph_slot *slot) {
+    for (unsigned at = slot->first; at != NO_USE; at = body->uses[at].next) {
+        const struct body_node *node = &body->nodes[body->uses[at].node];
+        body->places[at] = node_place(node->node, at - node->first);
+    }
+    unbind(slot);
+}
+
 void graph_body_bind_host(struct graph_body *body, const struct host_slot *slot, void *host) {
     for (unsigned at = slot->first; at != NO_USE; at = body->uses[at].next)
         body->places[at].host = host;

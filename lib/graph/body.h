@@ -66,6 +66,7 @@ struct graph_body {
     unsigned *records; /* the nodes that record events */
     unsigned n_records, records_room;
     struct buffer *arena; /* retained: of private buffers; NULL: none */
+    bool given_up;        /* they have no memory now (graph_memory_restore) */
     size_t arena_bytes;   /* of all of them */
     size_t arena_least;   /* most bytes of them alive at once, one node at a time */
 };
@@ -81,6 +82,8 @@ struct host_slot *graph_body_host(const struct graph_body *body, const void *nam
 
 /* Binds another buffer, or other host memory, to all places of a slot. On failure nothing has changed. */
 cls_status graph_body_bind(struct graph_body *body, struct graph_slot *slot, struct buffer *buffer);
+/* Back to the captured buffer. */
+void graph_body_unbind(struct graph_body *body, struct graph_slot *slot);
 void graph_body_bind_host(struct graph_body *body, const struct host_slot *slot, void *host);
 
 /* Has node `i`, a launch, do what the only node of another graph does, a launch too. On failure nothing has

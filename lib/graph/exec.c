@@ -116,7 +116,9 @@ cls_status graph_exec_get(cls_graph_exec handle, struct graph_exec **out) {
 /* --- what launches do --- */
 
 cls_status graph_exec_version(struct graph_exec *exec, struct graph_version **out) {
-    cls_status status = exec->version ? CLS_SUCCESS : graph_version_new(exec->body, &exec->version);
+    cls_status status = graph_memory_restore(exec->body);
+    if (!status && !exec->version)
+        status = graph_version_new(exec->body, &exec->version);
     if (!status)
         *out = exec->version;
     return status;

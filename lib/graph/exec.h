@@ -31,6 +31,10 @@ struct launch_place {
     uint64_t position;
 };
 
+static inline bool launch_is_over(const struct launch_place *launch) {
+    return atomic_load(&launch->stream->retired) >= launch->position;
+}
+
 /* What nodes of an executable graph are. */
 enum exec_holds {
     HOLDS_WORKER_NODE = 1,  /* a command that a worker runs */

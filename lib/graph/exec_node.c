@@ -144,6 +144,12 @@ cls_status exec_nodes_set(struct exec_nodes *nodes, struct graph_version *versio
     return status;
 }
 
+void exec_nodes_forget(struct exec_nodes *nodes) {
+    if (nodes->version)
+        graph_version_put(nodes->version);
+    nodes->version = NULL;
+}
+
 /* Newest first: some drivers find a kernel by going through those that are younger. */
 void exec_nodes_free(struct exec_nodes *nodes) {
     for (unsigned i = nodes->count; i-- > 0;) {
@@ -151,6 +157,5 @@ void exec_nodes_free(struct exec_nodes *nodes) {
         give_kernel(&nodes->items[i]);
     }
     free(nodes->items);
-    if (nodes->version)
-        graph_version_put(nodes->version);
+    exec_nodes_forget(nodes);
 }

@@ -26,6 +26,8 @@ struct exec_nodes {
 
 /* Sets the nodes to a version; on failure to none. */
 cls_status exec_nodes_set(struct exec_nodes *nodes, struct graph_version *version);
+/* They are set to no version any more, which may then go. No launch uses them. */
+void exec_nodes_forget(struct exec_nodes *nodes);
 void exec_nodes_free(struct exec_nodes *nodes);
 
 #endif

@@ -115,14 +115,10 @@ static cls_status submit(struct graph_exec *exec, struct graph_version *version,
 
 /* --- the order of launches --- */
 
-static bool is_over(const struct launch_place *launch) {
-    return atomic_load(&launch->stream->retired) >= launch->position;
-}
-
 /* Whether a launch may be forgotten. The race checker is told of the newest, to whom it is no matter whether it happens
  * to be over. */
 static bool is_unused(const struct graph_exec *exec, unsigned i) {
-    return is_over(&exec->open[i]) && !(race_on() && i + 1 == exec->n_open);
+    return launch_is_over(&exec->open[i]) && !(race_on() && i + 1 == exec->n_open);
 }
 
 /* Forgets launches that are over, and makes room for one more. */
@@ -162,7 +158,7 @@ static cls_status enter(const struct graph_exec *exec, struct stream *stream) {
         hooks.race.waits(stream, newest->stream, newest->position);
     for (unsigned i = exec->n_open; i-- > exec->first_open;) {
         const struct launch_place *launch = &exec->open[i];
-        if (is_over(launch))
+        if (launch_is_over(launch))
             continue;
         if (launch->stream == stream)
             break;

@@ -126,10 +126,15 @@ struct graph_layout {
     bool in_parts;
 };
 
+/* Whether it is of a private buffer that nodes use still. */
+static bool has_places(const struct graph_slot *slot) {
+    return slot->is_private && slot->first != NO_USE;
+}
+
 static unsigned count_private(const struct graph_body *body) {
     unsigned count = 0;
     for (unsigned s = 0; s < body->n_slots; s++)
-        count += body->slots[s].is_private;
+        count += has_places(&body->slots[s]);
     return count;
 }
 
@@ -191,7 +196,7 @@ static bool may_be_parts(const struct graph_body *body) {
 static cls_status lay_out(struct graph_layout *layout) {
     struct graph_body *body = layout->body;
     for (unsigned s = 0; s < body->n_slots; s++)
-        if (body->slots[s].is_private)
+        if (has_places(&body->slots[s]))
             add_value(layout, &body->slots[s]);
     body->arena_least = arena_least(layout->places, layout->n_values, body->plan->n_nodes);
     cls_status status = arena_place(layout->places, layout->n_values, body->arena_least, apart,
@@ -220,13 +225,23 @@ static cls_status new_part(const struct graph_body *body, size_t offset, size_t 
     return status;
 }
 
+static cls_status new_counted(const struct graph_body *body, size_t bytes, struct buffer **out) {
+    struct context *context = body->graph->context;
+    cls_status status = buffer_allocate(context, bytes, out);
+    if (status)
+        return status;
+    (*out)->is_graphs = true;
+    context_count_graph_memory(context, bytes);
+    return CLS_SUCCESS;
+}
+
 static cls_status bind_value(const struct graph_layout *layout, unsigned i) {
     struct graph_body *body = layout->body;
     struct graph_slot *slot = layout->values[i].slot;
     struct buffer *buffer;
     cls_status status = layout->in_parts
                             ? new_part(body, layout->places[i].offset, slot->bytes, &buffer)
-                            : buffer_allocate(body->graph->context, slot->bytes, &buffer);
+                            : new_counted(body, slot->bytes, &buffer);
     if (status)
         return status;
     status = graph_body_bind(body, slot, buffer);
@@ -238,7 +253,7 @@ static cls_status place_all(struct graph_layout *layout) {
     struct graph_body *body = layout->body;
     cls_status status = lay_out(layout);
     if (!status && layout->in_parts)
-        status = buffer_allocate(body->graph->context, body->arena_bytes, &body->arena);
+        status = new_counted(body, body->arena_bytes, &body->arena);
     for (unsigned i = 0; i < layout->n_values && !status; i++)
         status = bind_value(layout, i);
     return status;
@@ -258,6 +273,25 @@ static cls_status place(struct graph_body *body) {
                             : error_no_memory("for the memory of a graph");
     free(layout.values);
     free(layout.places);
+    return status;
+}
+
+void graph_memory_give_up(struct graph_body *body) {
+    for (unsigned s = 0; s < body->n_slots; s++)
+        if (has_places(&body->slots[s]))
+            graph_body_unbind(body, &body->slots[s]);
+    if (body->arena)
+        buffer_put(body->arena);
+    body->arena = NULL;
+    body->given_up = true;
+}
+
+cls_status graph_memory_restore(struct graph_body *body) {
+    cls_status status = body->given_up ? place(body) : CLS_SUCCESS;
+    if (status)
+        graph_memory_give_up(body);
+    else
+        body->given_up = false;
     return status;
 }
 

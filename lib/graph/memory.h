@@ -21,4 +21,9 @@ void graph_memory_give_back(const void *capture, struct graph_node *nodes, unsig
 cls_status graph_memory_body(struct command_graph *graph, const struct exec_plan *plan,
                              struct graph_body **out);
 
+/* Gives the memory of the places up, which versions of the body may still have. Until graph_memory_restore no version may be
+ * made of the body. On failure it is given up still. */
+void graph_memory_give_up(struct graph_body *body);
+cls_status graph_memory_restore(struct graph_body *body);
+
 #endif

@@ -20,6 +20,8 @@ static void buffer_finalize(struct object *object) {
     else
         memory_release(buffer->context->device, buffer->memory);
     context_count_memory(buffer->context, -(int64_t)buffer->counted);
+    if (buffer->is_graphs)
+        atomic_fetch_sub(&buffer->context->graph_memory, buffer->counted);
     context_put(buffer->context);
     if (buffer->slot)
         share_leave_slot(buffer->slot);

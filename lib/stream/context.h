@@ -48,6 +48,8 @@ struct context {
     cl_context cl;
     _Atomic unsigned holding[PRIORITIES]; /* streams with commands in their FIFO, by priority */
     _Atomic uint64_t memory_alive; /* bytes of buffers and of pools' blocks, for whoever observes */
+    _Atomic uint64_t graph_memory,
+        graph_memory_high; /* bytes of them that graphs have, and the most */
     _Atomic bool
         hurt; /* a command failed in the driver: what it is still at work on is not known */
     _Atomic bool gave_up; /* work of some stream that could not be flushed */
@@ -73,6 +75,14 @@ extern struct object_pool context_pool;
 /* Device memory came, or went. */
 static inline void context_count_memory(struct context *context, int64_t bytes) {
     atomic_fetch_add_explicit(&context->memory_alive, (uint64_t)bytes, memory_order_relaxed);
+}
+
+/* Memory of graphs came. */
+static inline void context_count_graph_memory(struct context *context, size_t bytes) {
+    const uint64_t used = atomic_fetch_add(&context->graph_memory, bytes) + bytes;
+    uint64_t high = atomic_load(&context->graph_memory_high);
+    while (high < used && !atomic_compare_exchange_weak(&context->graph_memory_high, &high, used))
+        continue;
 }
 
 /* The nearest of the three priorities. */

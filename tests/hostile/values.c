@@ -415,11 +415,9 @@ static union value good_function(const struct arg *arg, unsigned slot) {
     static const struct {
         const char *kind;
         void (*function)(void);
-    } functions[] = {{"host_fn", (void (*)(void))host},
-                     {"foreign_fn", (void (*)(void))foreign},
-                     {"callback_fn", (void (*)(void))callback},
-                     {"phase_fn", (void (*)(void))phase},
-                     {"set_callback_fn", (void (*)(void))set_callback}};
+    } functions[] = {
+        {"foreign_fn", (void (*)(void))foreign}, {"callback_fn", (void (*)(void))callback},
+        {"phase_fn", (void (*)(void))phase},     {"set_callback_fn", (void (*)(void))set_callback}};
     for (size_t i = 0; i < COUNT_OF(functions); i++)
         if (!strcmp(arg->kind, functions[i].kind))
             return (union value){.function = functions[i].function};

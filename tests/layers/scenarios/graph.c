@@ -168,6 +168,9 @@ void graph_planned(struct run *run) {
         graph = capture_memory(run, &world, submit_planned);
     if (graph && ok(run, cls_graph_instantiate(graph, NULL, &exec)) &&
         ok(run, cls_graph_launch_async(exec, world.streams[0])) &&
+        synchronize(run, world.streams[0]) &&
+        ok(run, cls_context_trim_graph_memory(world.context)) &&
+        ok(run, cls_graph_launch_async(exec, world.streams[0])) &&
         synchronize(run, world.streams[0]))
         expect_scaled(run, &world, 3, 7);
     destroy(run, graph, exec);
