@@ -248,6 +248,19 @@ CLS_API cls_status cls_graph_write_dot(cls_graph graph, FILE *file);
 /** Destroys a graph and returns at once. What was instantiated from it is not affected. */
 CLS_API cls_status cls_graph_destroy(cls_graph graph);
 
+/** A function that is called once nothing of a graph is left. */
+typedef void (*cls_graph_destructor)(void *arg);
+
+/**
+ * Has `fn(arg)` called once when the graph, all that was instantiated from it or updated with it, captures and graphs
+ * that copied it since this call, and their pending launches are gone: then no node uses what the program gave to the
+ * capture, such as host memory, which `fn` may free. A thread of the library calls it, some time later, with no lock
+ * held; it may call any function of the library. Several destructors of a graph are called in any order, perhaps at the
+ * same time. Those that were not called when the process exits are not called.
+ * @retval CLS_ERROR_INVALID_VALUE `fn` is null
+ */
+CLS_API cls_status cls_graph_add_destructor(cls_graph graph, cls_graph_destructor fn, void *arg);
+
 /** Options of cls_graph_instantiate. Start with CLS_GRAPH_CONFIG_INIT. */
 typedef struct cls_graph_config {
     size_t size;      /**< sizeof(cls_graph_config) */

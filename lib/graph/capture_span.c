@@ -27,14 +27,16 @@ static cls_status find_ends(const struct command_graph *graph, struct frontier *
 }
 
 /* The capture is nobody else's yet. */
-static cls_status copy_nodes(struct capture *capture, const struct command_graph *graph) {
+static cls_status copy_nodes(struct capture *capture, struct command_graph *graph) {
     cls_status status = CLS_SUCCESS;
     struct graph_node node;
     for (unsigned i = 0; i < graph->n_nodes && !status; i++) {
         status = capture_has_room(capture) ? node_copy_whole(&node, &graph->nodes[i])
                                            : error_no_memory("for a capture");
-        if (!status)
-            capture_push(capture, &node);
+        if (status)
+            break;
+        capture_push(capture, &node);
+        status = command_graph_keep(graph, &capture->nodes[i]);
     }
     return status;
 }
@@ -55,8 +57,7 @@ static cls_status begin(struct stream *stream, struct capture *capture, struct f
 }
 
 /* `graph`: the one whose nodes the capture begins with; NULL: none. */
-static cls_status begin_on(struct stream *stream, const char *name,
-                           const struct command_graph *graph) {
+static cls_status begin_on(struct stream *stream, const char *name, struct command_graph *graph) {
     struct frontier ends = {.count = 0};
     struct capture *capture = capture_new(stream, name);
     if (!capture)

@@ -15,6 +15,7 @@ void nodes_drop(struct graph_node *nodes, unsigned n_nodes) {
 static void command_graph_finalize(struct object *object) {
     struct command_graph *graph = (struct command_graph *)(void *)object;
     nodes_drop(graph->nodes, graph->n_nodes);
+    graph_destructors_run(&graph->destructors);
     context_put(graph->context);
 }
 
@@ -36,6 +37,10 @@ cls_status command_graph_new(struct context *context, const char *name, struct g
     return CLS_SUCCESS;
 }
 
+cls_status command_graph_keep(struct command_graph *graph, struct graph_node *copy) {
+    return atomic_load(&graph->destructors) ? node_keep(copy, &graph->object) : CLS_SUCCESS;
+}
+
 cls_status command_graph_get(cls_graph handle, struct command_graph **out) {
     struct command_graph *graph = object_acquire(&command_graph_pool, handle);
     if (!graph)
@@ -45,6 +50,18 @@ cls_status command_graph_get(cls_graph handle, struct command_graph **out) {
         object_release(&graph->object);
     else
         *out = graph;
+    return status;
+}
+
+cls_status cls_graph_add_destructor(cls_graph handle, cls_graph_destructor fn, void *arg) {
+    struct command_graph *graph;
+    if (!fn)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_graph_add_destructor: fn is null");
+    cls_status status = command_graph_get(handle, &graph);
+    if (status)
+        return status;
+    status = graph_destructors_add(&graph->destructors, fn, arg);
+    object_release(&graph->object);
     return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include <clstream/graph.h>
 
+#include "graph/destructor.h"
 #include "graph/internals.h"
 #include "graph/node.h"
 
@@ -14,6 +15,7 @@ struct command_graph {
     const char *name;         /* interned */
     struct graph_node *nodes; /* in the order of the capture */
     unsigned n_nodes;
+    graph_destructors destructors;
 };
 
 extern struct object_pool command_graph_pool;
@@ -21,6 +23,9 @@ extern struct object_pool command_graph_pool;
 /* Takes over the nodes on success. */
 cls_status command_graph_new(struct context *context, const char *name, struct graph_node *nodes,
                              unsigned n_nodes, struct command_graph **out);
+
+/* The node, a copy of one of the graph's, keeps the graph if that has destructors. */
+cls_status command_graph_keep(struct command_graph *graph, struct graph_node *copy);
 
 /* Drops nodes, and their array. */
 void nodes_drop(struct graph_node *nodes, unsigned n_nodes);

@@ -230,6 +230,14 @@ cls_status node_copy(struct graph_node *to, const struct graph_node *from) {
     return status;
 }
 
+cls_status node_keep(struct graph_node *node, struct object *object) {
+    object_retain(object);
+    cls_status status = refs_keep(&node->command.refs, object);
+    if (status)
+        object_release(object);
+    return status;
+}
+
 cls_status node_copy_whole(struct graph_node *to, const struct graph_node *from) {
     cls_status status = node_copy(to, from);
     if (status || !from->step)

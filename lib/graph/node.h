@@ -52,6 +52,9 @@ void node_drop(struct graph_node *node);
 /* A copy that shares nothing with the original but the objects that both refer to. */
 cls_status node_copy(struct graph_node *to, const struct graph_node *from);
 
+/* The node has a reference to the object from now on. */
+cls_status node_keep(struct graph_node *node, struct object *object);
+
 /* A copy for another graph of the same capture's nodes: it can be fused as the original can. */
 cls_status node_copy_whole(struct graph_node *to, const struct graph_node *from);
 

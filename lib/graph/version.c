@@ -78,20 +78,12 @@ void graph_version_put(struct graph_version *version) {
 
 /* --- copies of nodes --- */
 
-static cls_status keep_object(struct graph_node *node, struct object *object) {
-    object_retain(object);
-    cls_status status = refs_keep(&node->command.refs, object);
-    if (status)
-        object_release(object);
-    return status;
-}
-
 /* What the place uses is kept by the node too. */
 static cls_status take_place(struct graph_node *node, const struct graph_node *from, unsigned p,
                              const struct place *place) {
-    cls_status status = place->buffer ? keep_object(node, &place->buffer->object) : CLS_SUCCESS;
+    cls_status status = place->buffer ? node_keep(node, &place->buffer->object) : CLS_SUCCESS;
     if (!status && place->part)
-        status = keep_object(node, &place->part->object);
+        status = node_keep(node, &place->part->object);
     if (!status)
         node_set_place(node, from, p, place);
     return status;
@@ -105,7 +97,9 @@ cls_status graph_version_copy(const struct graph_version *version, unsigned i,
     if (status)
         return status;
     if (version->body->arena)
-        status = keep_object(out, &version->body->arena->object);
+        status = node_keep(out, &version->body->arena->object);
+    if (!status)
+        status = command_graph_keep(version->body->captured, out);
     for (unsigned p = 0; p < node_n_places(from) && !status; p++) {
         const struct place captured = node_place(from, p);
         if (!place_is_same(&places[p], &captured))

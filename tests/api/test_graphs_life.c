@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What graphs take of a context's memory, and how it is given back. */
+/* What graphs take of a context's memory, how it is given back, and functions that are called when nothing of one is left. */
 #include "../support/rig.h"
 
 #include <clstream/mempool.h>
@@ -185,6 +185,128 @@ static void test_copies_keep_their_memory(void **state) {
     assert_true(use_comes_to(0));
 }
 
+/* --- destructors --- */
+
+static _Atomic unsigned called;
+
+static void count(void *arg) { called += arg ? *(unsigned *)arg : 1; }
+
+static void test_a_destructor_is_called_once(void **state) {
+    (void)state;
+    unsigned ten = 10;
+    const cls_graph graph = capture(3);
+    called = 0;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_graph_add_destructor(graph, NULL, NULL));
+    OK(cls_graph_add_destructor(graph, count, NULL));
+    OK(cls_graph_add_destructor(graph, count, &ten));
+    nap_ms(20);
+    assert_int_equal(called, 0);
+    OK(cls_graph_destroy(graph));
+    assert_true(counter_comes(&called, 11));
+    nap_ms(20);
+    assert_int_equal(called, 11);
+}
+
+static void test_a_destructor_comes_after_all_that_uses_the_graph(void **state) {
+    (void)state;
+    struct gate gate;
+    cls_graph_exec exec;
+    const cls_graph graph = capture(3);
+    called = 0;
+    gate_init(&gate);
+    OK(cls_graph_add_destructor(graph, count, NULL));
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_graph_destroy(graph));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(cls_graph_launch_async(exec, stream));
+    OK(cls_graph_exec_destroy(exec));
+    gate_await(&gate);
+    nap_ms(20);
+    assert_int_equal(called, 0);
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    assert_true(counter_comes(&called, 1));
+    gate_destroy(&gate);
+}
+
+static void test_a_destructor_comes_after_copies(void **state) {
+    (void)state;
+    cls_graph_exec exec;
+    const cls_graph graph = capture(3);
+    called = 0;
+    OK(cls_graph_add_destructor(graph, count, NULL));
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_stream_begin_capture(stream, "outer"));
+    OK(cls_graph_launch_async(exec, stream));
+    const cls_graph_exec outer = rig_end_capture(stream);
+    OK(cls_graph_destroy(graph));
+    OK(cls_graph_exec_destroy(exec));
+    nap_ms(20);
+    assert_int_equal(called, 0);
+    expect_launch(outer, 2, 3);
+    OK(cls_graph_exec_destroy(outer));
+    assert_true(counter_comes(&called, 1));
+}
+
+static void test_a_destructor_comes_after_graphs_that_go_on(void **state) {
+    (void)state;
+    cls_graph_exec exec;
+    const cls_graph graph = capture(3);
+    cls_graph longer;
+    called = 0;
+    OK(cls_graph_add_destructor(graph, count, NULL));
+    OK(cls_stream_begin_capture_from(stream, "longer", graph));
+    OK(rig_step(stream, out, 7, 1, 1, 0));
+    OK(cls_stream_end_capture(stream, &longer));
+    OK(cls_graph_destroy(graph));
+    OK(cls_graph_instantiate(longer, NULL, &exec));
+    OK(cls_graph_destroy(longer));
+    nap_ms(20);
+    assert_int_equal(called, 0);
+    OK(cls_graph_launch(exec, stream));
+    OK(cls_graph_exec_destroy(exec));
+    assert_true(counter_comes(&called, 1));
+}
+
+/* What an update has replaced is gone, and what has replaced it is not. */
+static void test_a_destructor_comes_after_updates(void **state) {
+    (void)state;
+    static unsigned ten = 10;
+    cls_graph_exec exec;
+    const cls_graph before = capture(3), after = capture(5);
+    called = 0;
+    OK(cls_graph_add_destructor(before, count, NULL));
+    OK(cls_graph_add_destructor(after, count, &ten));
+    OK(cls_graph_instantiate(before, NULL, &exec));
+    OK(cls_graph_destroy(before));
+    expect_launch(exec, 2, 3);
+    assert_int_equal(called, 0);
+    OK(cls_graph_update(exec, after));
+    OK(cls_graph_destroy(after));
+    expect_launch(exec, 2, 5);
+    assert_true(counter_comes(&called, 1));
+    OK(cls_graph_exec_destroy(exec));
+    assert_true(counter_comes(&called, 11));
+}
+
+static void use_the_library(void *arg) {
+    const cls_buffer cells = rig_cells(8);
+    OK(cls_buffer_destroy(cells));
+    *(cls_status *)arg = cls_stream_synchronize(stream);
+    called++;
+}
+
+static void test_a_destructor_may_call_the_library(void **state) {
+    (void)state;
+    cls_status status = CLS_ERROR_TIMEOUT;
+    const cls_graph graph = capture(3);
+    called = 0;
+    OK(cls_graph_add_destructor(graph, use_the_library, &status));
+    OK(cls_graph_destroy(graph));
+    assert_true(counter_comes(&called, 1));
+    assert_int_equal(status, CLS_SUCCESS);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 
 int main(void) {
@@ -195,6 +317,12 @@ int main(void) {
         TEST(an_argument_is_replaced_without_memory),
         TEST(a_pending_launch_keeps_its_memory),
         TEST(copies_keep_their_memory),
+        TEST(a_destructor_is_called_once),
+        TEST(a_destructor_comes_after_all_that_uses_the_graph),
+        TEST(a_destructor_comes_after_copies),
+        TEST(a_destructor_comes_after_graphs_that_go_on),
+        TEST(a_destructor_comes_after_updates),
+        TEST(a_destructor_may_call_the_library),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

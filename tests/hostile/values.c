@@ -416,6 +416,7 @@ static union value good_function(const struct arg *arg, unsigned slot) {
         const char *kind;
         void (*function)(void);
     } functions[] = {
+        {"host_fn", (void (*)(void))host},       {"destructor_fn", (void (*)(void))host},
         {"foreign_fn", (void (*)(void))foreign}, {"callback_fn", (void (*)(void))callback},
         {"phase_fn", (void (*)(void))phase},     {"set_callback_fn", (void (*)(void))set_callback}};
     for (size_t i = 0; i < COUNT_OF(functions); i++)
@@ -433,6 +434,7 @@ const struct kind scalar_kinds[] = {
     {"capacity", good_bytes, bad_capacity, NULL},
     {"command_kind", good_one, bad_command_kind, NULL},
     {"factor", good_factor, bad_none, NULL},
+    {"destructor_fn", good_function, bad_pointer, NULL},
     {"device", good_device, bad_device, NULL},
     {"dtype", good_dtype, bad_dtype, NULL},
     {"export", good_text, bad_export, NULL},
