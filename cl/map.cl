@@ -23,8 +23,9 @@
  *
  * A fused kernel (lib/batch/generate.c) includes this file once for each family and set of types that it needs, with W,
  * FUSED, a USES_ of each operation and a SUFFIX that tells their functions apart. It then gets the functions only, or
- * with -DACCESS those that read and write arrays of type A, or with -DBROADCAST those that read a vector of them for each
- * row or each column of a matrix, and calls them itself: fused or not, an element goes through the same code.
+ * with -DACCESS those that read and write arrays of type A, with -DBROADCAST those that read a vector of them for each
+ * row or each column of a matrix, or with -DDRAW one that draws for a dropout of them, and calls them itself: fused or
+ * not, an element goes through the same code.
  */
 #ifndef SUFFIX
 #define SUFFIX
@@ -382,6 +383,8 @@ static T FN(op_div)(T a, T b) { return RESULT(a / b); }
 #if defined(USES_pow)
 static T FN(op_pow)(T a, T b) { return RESULT(FN(power)(a, b)); }
 #endif
+/* Dropout in a fused kernel: m is 0, or the factor of an element that stays. */
+static T FN(op_dropout)(T x, T m) { return m == (T)0 ? (T)0 : RESULT(x * m); }
 /* Gradients of activations: x is the activation's input, d the gradient by its output. */
 static T FN(op_relu_gradient)(T x, T d) { return x <= (T)0 ? (T)0 : d; }
 #if defined(NEEDS_DECAY)
@@ -452,6 +455,8 @@ static R FN(op_lt)(T a, T b) { return TRUTH(a < b); }
 static R FN(op_le)(T a, T b) { return TRUTH(a <= b); }
 static R FN(op_gt)(T a, T b) { return TRUTH(a > b); }
 static R FN(op_ge)(T a, T b) { return TRUTH(a >= b); }
+/* Of dropout: x counts only as what there is an element for. */
+static R FN(op_dropout_mask)(T x, T m) { return TRUTH(m != (T)0); }
 #endif
 
 /*
@@ -538,9 +543,48 @@ static T FN(read_column)(global const MEMORY(A) *p, ulong2 by, ulong i, long lef
 }
 #endif
 
+#ifdef DRAW
+#ifndef DRAW_ONCE
+#define DRAW_ONCE
+#if W == 16
+#define COUNTERS 4
+#elif W == 8
+#define COUNTERS 2
+#else
+#define COUNTERS 1
+#endif
+#include "philox.cl"
+
+/* Words i to i + W - 1 of a generator with this state; i is a multiple of W. */
+static V(uint) drawn_words(global const long *state, ulong i) {
+    const words x = philox((ulong)state[2] + i / 4 + LANE_NUMBERS, (ulong)state[1], (ulong)state[0]);
+#if W == 1
+    const uint low = i & 1 ? x.at[1] : x.at[0], high = i & 1 ? x.at[3] : x.at[2];
+    return i & 2 ? high : low;
+#elif W == 2
+    return i & 2 ? (uint2)(x.at[2], x.at[3]) : (uint2)(x.at[0], x.at[1]);
+#else
+    return ZIP(TWICE, uint, ZIP(COUNTERS, uint, x.at[0], x.at[2]), ZIP(COUNTERS, uint, x.at[1], x.at[3]));
+#endif
+}
+#endif
+
+/* What a dropout multiplies elements i to i + W - 1 by: 0, or the factor of those that stay. `by` is the threshold of the
+ * words and the bits of the factor. */
+static T FN(read_drawn)(global const long *state, ulong2 by, ulong i, long left) {
+    const V(long) keep = kept(drawn_words(state, i), by.s0);
+#if IS_DOUBLE(A)
+    return AS_T((V(long))(long)by.s1 & keep);
+#else
+    return GLUE(as_, V(float))((V(int))(int)(uint)by.s1 & GLUE(convert_, V(int))(keep));
+#endif
+}
+#endif
+
 #ifdef FUSED
 /* As it was before this inclusion. */
 #undef BROADCAST
+#undef DRAW
 #undef ACCESS
 #undef CAST
 #undef WHERE

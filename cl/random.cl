@@ -7,9 +7,9 @@
  *     -DMASK           of dropout: writes the mask too
  *     -DOUT=float      element type; half and bfloat16 as cl/narrow.cl has them
  *     -DPER=4          elements of a counter: 4, 2 or 1
- *     -DLANES=1        counters that a work-item takes at a time: 1, 2, 4 or 8
- *     -DW=4            elements of a store: PER * LANES, at most 16
- *     -DSTEPS=4        times that a work-item takes LANES counters
+ *     -DCOUNTERS=1        counters that a work-item takes at a time: 1, 2, 4 or 8
+ *     -DW=4            elements of a store: PER * COUNTERS, at most 16
+ *     -DSTEPS=4        times that a work-item takes so many counters
  *     -DALIGNED        the arrays start at a multiple of 16 bytes, or of their vectors if that is less
  *
  * Element i is a function of the state and i alone: of words of counter offset + i / PER.
@@ -20,6 +20,13 @@
 #ifdef STATE
 kernel void advance(global ulong *state, ulong counters) { state[2] += counters; }
 
+/* What draws of so many counters start from. */
+kernel void take(global ulong *state, ulong counters, global ulong *out, ulong out_offset) {
+    for (uint i = 0; i < 3; i++)
+        out[out_offset + i] = state[i];
+    state[2] += counters;
+}
+
 kernel void set(global ulong *state, ulong seed, ulong sequence, ulong offset) {
     state[0] = seed;
     state[1] = sequence;
@@ -27,11 +34,6 @@ kernel void set(global ulong *state, ulong seed, ulong sequence, ulong offset) {
 }
 #else
 #define V(type) GLUE(type, W)
-#if LANES == 1
-#define L(type) type
-#else
-#define L(type) GLUE(type, LANES)
-#endif
 #include "narrow.cl"
 
 #define IS_DOUBLE(type) GLUE(IS_DOUBLE_, type)
@@ -77,43 +79,9 @@ kernel void set(global ulong *state, ulong seed, ulong sequence, ulong offset) {
 #define DRAWN REGISTER(OUT)
 #endif
 
-typedef L(uint) word;
-typedef L(ulong) wide;
+#include "philox.cl"
 
-/* --- the generator --- */
-
-typedef struct { word at[4]; } words;
-
-#define LANE_NUMBERS GLUE(LANE_NUMBERS_, LANES)
-#define LANE_NUMBERS_1 0ul
-#define LANE_NUMBERS_2 ((ulong2)(0, 1))
-#define LANE_NUMBERS_4 ((ulong4)(0, 1, 2, 3))
-#define LANE_NUMBERS_8 ((ulong8)(0, 1, 2, 3, 4, 5, 6, 7))
-
-static word low_word(wide x) { return GLUE(convert_, L(uint))(x); }
-static word high_word(wide x) { return GLUE(convert_, L(uint))(x >> 32); }
-static wide to_wide(word x) { return GLUE(convert_, L(ulong))(x); }
-static wide two_words(word low, word high) { return to_wide(low) | to_wide(high) << 32; }
-
-static words philox(wide counter, ulong sequence, ulong seed) {
-    words x = {{low_word(counter), high_word(counter), (word)(uint)sequence,
-                (word)(uint)(sequence >> 32)}};
-    uint key0 = (uint)seed, key1 = (uint)(seed >> 32);
-#pragma unroll
-    for (uint round = 0; round < 10; round++) {
-        const wide first = to_wide(x.at[0]) * (wide)0xd2511f53ul;
-        const wide second = to_wide(x.at[2]) * (wide)0xcd9e8d57ul;
-        x.at[0] = high_word(second) ^ x.at[1] ^ (word)key0;
-        x.at[1] = low_word(second);
-        x.at[2] = high_word(first) ^ x.at[3] ^ (word)key1;
-        x.at[3] = low_word(first);
-        key0 += 0x9e3779b9u;
-        key1 += 0xbb67ae85u;
-    }
-    return x;
-}
-
-/* --- elements of LANES counters: at[k] has element k of each --- */
+/* --- elements of so many counters: at[k] has element k of each --- */
 
 typedef struct { L(DRAWN) at[PER]; } elements;
 
@@ -288,33 +256,18 @@ static elements draw_of(words x PARAMETERS) {
 
 /* --- from elements of counters to those of the array --- */
 
-#define PARTS (PER * LANES / W)
+#define PARTS (PER * COUNTERS / W)
 typedef struct { V(DRAWN) at[PARTS]; } parts;
-
-/* (a0, b0, a1, b1, ...) */
-#define ZIP(n, type, a, b) GLUE(ZIP_, n)(type, a, b)
-#define ZIP_1(type, a, b) (GLUE(type, 2))(a, b)
-#define ZIP_2(type, a, b) (GLUE(type, 4))((a).s0, (b).s0, (a).s1, (b).s1)
-#define ZIP_4(type, a, b) \
-    (GLUE(type, 8))((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3)
-#define ZIP_8(type, a, b)                                                                   \
-    (GLUE(type, 16))((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3, (a).s4, \
-                     (b).s4, (a).s5, (b).s5, (a).s6, (b).s6, (a).s7, (b).s7)
-#define TWICE GLUE(TWICE_, LANES)
-#define TWICE_1 2
-#define TWICE_2 4
-#define TWICE_4 8
-#define TWICE_8 16
 
 static parts in_order(elements e) {
 #if PER == 1
     const parts p = {{e.at[0]}};
 #elif PER == 2
-    const parts p = {{ZIP(LANES, DRAWN, e.at[0], e.at[1])}};
+    const parts p = {{ZIP(COUNTERS, DRAWN, e.at[0], e.at[1])}};
 #else
-    const GLUE(DRAWN, TWICE) even = ZIP(LANES, DRAWN, e.at[0], e.at[2]);
-    const GLUE(DRAWN, TWICE) odd = ZIP(LANES, DRAWN, e.at[1], e.at[3]);
-#if LANES == 8
+    const GLUE(DRAWN, TWICE) even = ZIP(COUNTERS, DRAWN, e.at[0], e.at[2]);
+    const GLUE(DRAWN, TWICE) odd = ZIP(COUNTERS, DRAWN, e.at[1], e.at[3]);
+#if COUNTERS == 8
     const parts p = {{ZIP_8(DRAWN, even.lo, odd.lo), ZIP_8(DRAWN, even.hi, odd.hi)}};
 #else
     const parts p = {{ZIP(TWICE, DRAWN, even, odd)}};
@@ -363,11 +316,6 @@ static void write_mask(V(uchar) value, global uchar *p, long left) {
             p[i] = part.element[i];
 }
 
-/* All ones where the element stays: its word is not below the threshold. */
-static V(long) kept(V(uint) x, ulong threshold) {
-    return ~(GLUE(as_, V(long))(GLUE(convert_, V(ulong))(x) - (V(ulong))threshold) >> 63);
-}
-
 #if IS_DOUBLE(OUT)
 #define KEEP(x, keep) GLUE(as_, V(double))(GLUE(as_, V(long))(x) & (keep))
 #else
@@ -375,7 +323,7 @@ static V(long) kept(V(uint) x, ulong threshold) {
 #endif
 #endif
 
-/* A work-group takes STEPS rows of LANES counters, in which neighbouring work-items take neighbouring ones. */
+/* A work-group takes STEPS rows of counters, COUNTERS a work-item, in which neighbouring work-items take neighbouring ones. */
 kernel void draw(global const ulong *state,
 #ifdef DROPOUT
                  global const MEMORY(OUT) *in, ulong in_offset,
@@ -388,8 +336,8 @@ kernel void draw(global const ulong *state,
                  global MEMORY(OUT) *out, ulong out_offset, ulong count PARAMETERS) {
 #endif
     const ulong seed = state[0], sequence = state[1], offset = state[2];
-    const ulong row = (ulong)get_local_size(0) * LANES;
-    ulong i = get_group_id(0) * row * STEPS + get_local_id(0) * LANES;
+    const ulong row = (ulong)get_local_size(0) * COUNTERS;
+    ulong i = get_group_id(0) * row * STEPS + get_local_id(0) * COUNTERS;
 
     for (uint step = 0; step < STEPS && i * PER < count; step++, i += row) {
         const parts p = in_order(draw_of(philox(offset + i + LANE_NUMBERS, sequence, seed) ARGUMENTS));

@@ -56,6 +56,7 @@
 #include <clstream/binary.h>
 #include <clstream/blas.h>
 #include <clstream/matrices.h>
+#include <clstream/random.h>
 #include <clstream/reduce.h>
 #include <clstream/rows.h>
 #include <clstream/types.h>
@@ -196,6 +197,22 @@ CLS_API cls_status cls_batch_layer_norm(cls_batch batch, cls_value in, size_t co
 /** Like cls_batch_layer_norm, for cls_rms_norm, which has no shift. */
 CLS_API cls_status cls_batch_rms_norm(cls_batch batch, cls_value in, size_t columns, cls_value gain,
                                       double epsilon, cls_value *out);
+
+/**
+ * Records cls_dropout: the bits of the single call, from the state that the generator has when the
+ * execution gets there. It is fused with the operations before and after it. Each execution draws
+ * anew and advances the generator, after the draws that were recorded before, by a command of its
+ * own for each dropout. `*mask`, unless it is NULL, is the u8 value of the elements that stay.
+ * `random` may be destroyed at once; the rules of random.h for several streams apply to executions.
+ * @retval CLS_ERROR_TYPE_MISMATCH  `in` is no float
+ * @retval CLS_ERROR_SIZE_MISMATCH  `in` is a scalar
+ * @retval CLS_ERROR_INVALID_VALUE  the probability is not from 0 to 1
+ * @retval CLS_ERROR_INVALID_HANDLE also of the generator
+ * @retval CLS_ERROR_WRONG_CONTEXT  the generator is of another context
+ * @retval CLS_ERROR_UNSUPPORTED    also a device whose floats round wrongly
+ */
+CLS_API cls_status cls_batch_dropout(cls_batch batch, cls_random random, cls_value in,
+                                     double probability, cls_value *mask, cls_value *out);
 
 /**
  * Records the matrix product alpha op(a) op(b): op(a) has `rows` by `inner` elements, op(b) `inner`

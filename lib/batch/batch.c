@@ -9,6 +9,7 @@
 #include "base/sized.h"
 #include "batch/internals.h"
 #include "batch/plan.h"
+#include "ops/random.h"
 
 static void release_place(const struct array_place *place) {
     if (place->buffer)
@@ -19,8 +20,11 @@ static void batch_finalize(struct object *object) {
     struct batch *batch = (struct batch *)(void *)object;
     batch_replan(batch);
     for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        release_place(&batch->nodes[i].place);
-        batch_forget_uploader(batch, &batch->nodes[i]);
+        struct batch_node *node = &batch->nodes[i];
+        release_place(&node->place);
+        batch_forget_uploader(batch, node);
+        if (node->kind == NODE_TAKE)
+            object_release(&node->of.take.random->object);
     }
     free(batch->nodes);
     for (unsigned i = 0; i < batch->n_uses; i++)
@@ -138,16 +142,23 @@ cls_status batch_find(struct batch *batch, const char *what, const char *role, c
     return CLS_SUCCESS;
 }
 
+cls_status batch_reserve_nodes(struct batch *batch, uint32_t count) {
+    if (batch->node_room - batch->n_nodes >= count)
+        return CLS_SUCCESS;
+    const uint32_t room = batch->node_room ? 2 * batch->node_room : 16;
+    struct batch_node *nodes =
+        room < UINT32_MAX / 4 ? realloc(batch->nodes, room * sizeof *nodes) : NULL;
+    if (!nodes)
+        return error_no_memory("to record an operation");
+    batch->nodes = nodes;
+    batch->node_room = room;
+    return CLS_SUCCESS;
+}
+
 cls_status batch_add(struct batch *batch, const struct batch_node *node, uint32_t *index) {
-    if (batch->n_nodes == batch->node_room) {
-        const uint32_t room = batch->node_room ? 2 * batch->node_room : 16;
-        struct batch_node *nodes =
-            room < UINT32_MAX / 4 ? realloc(batch->nodes, room * sizeof *nodes) : NULL;
-        if (!nodes)
-            return error_no_memory("to record an operation");
-        batch->nodes = nodes;
-        batch->node_room = room;
-    }
+    cls_status status = batch_reserve_nodes(batch, 1);
+    if (status)
+        return status;
     batch->nodes[batch->n_nodes] = *node;
     for (unsigned i = 0; i < node->n_inputs; i++)
         batch->nodes[node->inputs[i]].users++;

@@ -69,6 +69,9 @@ cls_value batch_value(const struct batch *batch, uint32_t node);
 /* CLS_ERROR_INVALID_VALUE for no dtype, CLS_ERROR_UNSUPPORTED for one that the device has not. */
 cls_status batch_check_dtype(const struct batch *batch, const char *what, cls_dtype dtype);
 
+/* Makes room for so many nodes, at most 16. */
+cls_status batch_reserve_nodes(struct batch *batch, uint32_t count);
+
 /* Appends a node; drops the plan. */
 cls_status batch_add(struct batch *batch, const struct batch_node *node, uint32_t *index);
 

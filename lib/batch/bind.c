@@ -60,13 +60,15 @@ static void add_partials(struct arguments *to, const struct plan_step *step, boo
     add(to, op_arg_u64(step->partials));
 }
 
-/* The number of elements in turn (a row), or in a run (a column), and what its division multiplies by: see cl/map.cl. A
- * vector has at least one element where the region has. */
-static struct op_arg divisor_arg(const struct batch *batch, uint32_t index) {
+/* The number of elements in turn (a row), or in a run (a column), and what its division multiplies by, or what a draw is
+ * compared with and gives: see cl/map.cl. A vector has at least one element where the region has. */
+static struct op_arg broadcast_arg(const struct batch *batch, uint32_t index) {
     const struct batch_node *at = &batch->nodes[index];
+    if (at->of.map.broadcast == BROADCAST_DRAW)
+        return op_arg_pair(at->of.map.threshold, at->of.map.factor);
     const size_t vector = batch->nodes[at->inputs[BROADCAST_INPUT]].count;
     const size_t period =
-        at->of.broadcast == BROADCAST_ROW || !vector ? vector : at->count / vector;
+        at->of.map.broadcast == BROADCAST_ROW || !vector ? vector : at->count / vector;
     const uint64_t divisor = period ? period : 1;
     return op_arg_pair(divisor, UINT64_MAX / divisor);
 }
@@ -81,7 +83,7 @@ static void add_region(struct arguments *to, const struct batch *batch,
         add(to, op_arg_value(node->element.bytes, cls_dtype_size(node->dtype)));
     }
     for (unsigned i = 0; i < region->broadcasts.count; i++)
-        add(to, divisor_arg(batch, region->broadcasts.at[i]));
+        add(to, broadcast_arg(batch, region->broadcasts.at[i]));
     for (unsigned i = 0; i < region->outputs.count; i++)
         add_place(to, batch, region->outputs.at[i], true);
 }

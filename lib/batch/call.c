@@ -4,6 +4,7 @@
 
 #include "batch/places.h"
 #include "ops/blas.h"
+#include "ops/random.h"
 #include "ops/rows_kept.h"
 
 /* A value as a dense matrix; transposed: rows and columns are exchanged in memory. */
@@ -62,6 +63,14 @@ static cls_status submit_rows(const struct batch *batch, uint32_t node, cls_stre
                      buffers, stream);
 }
 
+static cls_status submit_take(const struct batch *batch, uint32_t node, cls_stream stream) {
+    const struct node_take *take = &batch->nodes[node].of.take;
+    struct buffer *buffer;
+    const cls_vector state = vector_of(batch, node, &buffer);
+    const cls_array to = cls_array_at(NULL, CLS_I64, state.offset, state.count);
+    return random_take(take->random, &to, buffer, take->counters, stream);
+}
+
 cls_status call_submit(const struct batch *batch, uint32_t node, cls_stream stream) {
     switch (batch->nodes[node].kind) {
     case NODE_PRODUCT:
@@ -70,6 +79,8 @@ cls_status call_submit(const struct batch *batch, uint32_t node, cls_stream stre
         return submit_lines(batch, node, stream);
     case NODE_ROWS:
         return submit_rows(batch, node, stream);
+    case NODE_TAKE:
+        return submit_take(batch, node, stream);
     case NODE_UPLOAD:
     case NODE_ARRAY:
     case NODE_CONSTANT:

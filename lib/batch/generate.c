@@ -161,13 +161,14 @@ static void put_operand(const struct writer *writer, uint32_t node) {
 
 /* The vector of a broadcast where the kernel is. */
 static void put_broadcast(const struct writer *writer, uint32_t node) {
+    static const char *const readers[] = {
+        [BROADCAST_ROW] = "row", [BROADCAST_COLUMN] = "column", [BROADCAST_DRAW] = "drawn"};
     const struct region *region = writer->region;
     const struct batch_node *at = &writer->nodes[node];
-    const uint32_t vector = at->inputs[BROADCAST_INPUT];
-    const unsigned p = index_in(&region->inputs, vector);
+    const unsigned p = index_in(&region->inputs, at->inputs[BROADCAST_INPUT]);
     text_printf(writer->text, "read_%s_%s(p%u + p%u_offset, d%u, i, left)",
-                at->of.broadcast == BROADCAST_ROW ? "row" : "column",
-                opencl(writer->nodes[vector].dtype), p, p, index_in(&region->broadcasts, node));
+                readers[at->of.map.broadcast], opencl(writer->nodes[at->inputs[0]].dtype), p, p,
+                index_in(&region->broadcasts, node));
 }
 
 static const struct op_row *row_in_effect(const struct writer *writer,
@@ -246,9 +247,10 @@ static void put_functions(const struct writer *writer) {
             add_set(sets, &n, (struct function_set){"ACCESS", NULL, at->dtype, at->dtype});
     }
     for (unsigned i = 0; i < region->broadcasts.count; i++) {
-        const cls_dtype dtype =
-            writer->nodes[writer->nodes[region->broadcasts.at[i]].inputs[0]].dtype;
-        add_set(sets, &n, (struct function_set){"BROADCAST", NULL, dtype, dtype});
+        const struct batch_node *at = &writer->nodes[region->broadcasts.at[i]];
+        const cls_dtype dtype = writer->nodes[at->inputs[0]].dtype;
+        const char *macro = at->of.map.broadcast == BROADCAST_DRAW ? "DRAW" : "BROADCAST";
+        add_set(sets, &n, (struct function_set){macro, NULL, dtype, dtype});
     }
     for (unsigned i = 0; i < region->outputs.count; i++) {
         const cls_dtype dtype = writer->nodes[region->outputs.at[i]].dtype;

@@ -13,6 +13,7 @@
 #include "ops/spec.h"
 
 struct buffer;
+struct random;
 struct stream;
 
 enum node_kind {
@@ -24,7 +25,8 @@ enum node_kind {
     /* Single calls: each is a region of its own. */
     NODE_PRODUCT, /* of matrices */
     NODE_LINES,   /* reduction of each row or each column of a matrix */
-    NODE_ROWS     /* softmax or normalization of each row of a matrix */
+    NODE_ROWS,    /* softmax or normalization of each row of a matrix */
+    NODE_TAKE /* the state of a generator of random numbers, which goes on; behind the last of the same generator */
 };
 
 enum { NODE_MAX_INPUTS = 3 };
@@ -51,10 +53,21 @@ struct node_matrix {
 };
 
 /* Of a binary operation of an array and a vector: each vector element goes with as many elements in turn as the vector
- * has (it is a row), or with a run of neighbours (it is a column). */
-enum node_broadcast { BROADCAST_NONE, BROADCAST_ROW, BROADCAST_COLUMN };
+ * has (it is a row), or with a run of neighbours (it is a column). Or the vector is the state of a generator, which
+ * draws a number for each element. */
+enum node_broadcast { BROADCAST_NONE, BROADCAST_ROW, BROADCAST_COLUMN, BROADCAST_DRAW };
 
 enum { BROADCAST_INPUT = 1 /* the vector among the inputs */ };
+
+struct node_map {
+    enum node_broadcast broadcast;
+    uint64_t threshold, factor; /* of a draw: as cl/map.cl has them */
+};
+
+struct node_take {
+    struct random *random; /* retained */
+    uint64_t counters;     /* that the draws from the state take */
+};
 
 struct batch_node {
     enum node_kind kind;
@@ -75,9 +88,10 @@ struct batch_node {
     uint64_t uploaded_at;
     struct op_parameter element; /* of a constant */
     union {
-        struct node_product product;   /* of a product */
-        struct node_matrix matrix;     /* of another call */
-        enum node_broadcast broadcast; /* of a map */
+        struct node_product product; /* of a product */
+        struct node_take take;
+        struct node_matrix matrix; /* of another call */
+        struct node_map map;
     } of;
     struct array_place place; /* of an upload, an array, or a result */
     bool stored;              /* the place is the caller's */
@@ -93,7 +107,7 @@ static inline bool node_is_call(const struct batch_node *node) {
 
 /* Whether the input is the vector of a broadcast, which is read by calculated indices. */
 static inline bool node_broadcasts(const struct batch_node *node, unsigned input) {
-    return node->kind == NODE_MAP && node->of.broadcast && input == BROADCAST_INPUT;
+    return node->kind == NODE_MAP && node->of.map.broadcast && input == BROADCAST_INPUT;
 }
 
 static inline bool node_is_result(const struct batch_node *node) {

@@ -92,6 +92,9 @@ static cls_status make_call(const struct batch_node *call, struct plan_step *ste
     struct text text = {0};
     if (call->kind == NODE_PRODUCT)
         describe_product(&call->of.product, &text);
+    else if (call->kind == NODE_TAKE)
+        text_printf(&text, "/* %llu counters of a generator */\n",
+                    (unsigned long long)call->of.take.counters);
     else
         describe_rows(call, &text);
     step->source = text.bytes;

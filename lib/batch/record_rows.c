@@ -81,7 +81,7 @@ static cls_status record_broadcast(cls_batch batch, cls_binary_op op, cls_value 
     struct batch_node node = {.kind = NODE_MAP,
                               .row = op_row_of(OP_BINARY, (int)op),
                               .n_inputs = 2,
-                              .of.broadcast = broadcast};
+                              .of.map.broadcast = broadcast};
     return rows_record(batch, &recording, &node, out);
 }
 

@@ -8,6 +8,8 @@
 #include "base/array.h"
 #include "base/error.h"
 
+enum { TAKES = 0 /* the level of calls that take a generator's state */ };
+
 /* What all operations of a region have in common: the elements they go over. */
 struct region_extent {
     size_t count;
@@ -92,7 +94,9 @@ static bool is_fusable(const struct partition *fusion, uint32_t node, unsigned i
 
 static unsigned level_of(const struct partition *fusion, uint32_t node) {
     const struct batch_node *at = &fusion->nodes[node];
-    unsigned level = 0;
+    if (at->kind == NODE_TAKE)
+        return TAKES;
+    unsigned level = TAKES + 1;
     for (unsigned i = 0; i < at->n_inputs; i++) {
         const uint32_t input = at->inputs[i];
         if (node_is_input(&fusion->nodes[input]))

@@ -2,11 +2,12 @@
 /*
  * Fusion: which operations run together. A region is one kernel: element-by-element operations of one count,
  * and at most one reduction, which ends it. The vector of a broadcast is read from memory. A single call, a matrix
- * product or an operation on rows, is a region of its own.
+ * product, an operation on rows or what takes a generator's state, is a region of its own.
  *
  * Every operation has a level: at least that of every input that it can be fused with, and above that of
  * every input that must be in memory first (an input of another count, a vector that is broadcast, the result of
- * a reduction or a call, or one in a region that is full). So a region reads only from regions of lower levels, and no two regions can wait for
+ * a reduction or a call, or one in a region that is full). Calls that take a generator's state, which read nothing but
+ * each other's order, come before all. So a region reads only from regions of lower levels, and no two regions can wait for
  * each other. A pure function of the nodes.
  */
 #ifndef CLSTREAM_BATCH_REGIONS_H

@@ -107,12 +107,12 @@ static cls_status add_moments(struct draw_work *work, double mean, double deviat
     return CLS_SUCCESS;
 }
 
-/* The words below which one is so probable. */
 static cls_status add_threshold(struct draw_work *work, double probability) {
-    if (!(probability >= 0 && probability <= 1))
-        return error_set(CLS_ERROR_INVALID_VALUE, "%g is no probability", probability);
-    draw_parameter(work, op_arg_u64((uint64_t)(probability * 0x1p32 + 0.5)));
-    return CLS_SUCCESS;
+    uint64_t threshold;
+    cls_status status = random_threshold(probability, &threshold);
+    if (!status)
+        draw_parameter(work, op_arg_u64(threshold));
+    return status;
 }
 
 static cls_status add_limit(struct draw_work *work, uint64_t n) {

@@ -86,6 +86,63 @@ cls_status random_advance(struct op_call *call, uint64_t counters) {
     return launch_on_state(call, &spec, &counters, 1);
 }
 
+cls_status random_get(cls_random handle, const struct context *context, struct random **out) {
+    struct buffer *state;
+    struct random *random = object_acquire(&random_pool, handle);
+    if (!random)
+        return object_invalid(&random_pool, handle);
+    cls_status status = buffer_find(random->state, &state);
+    if (!status) {
+        if (state->context != context)
+            status = error_set(CLS_ERROR_WRONG_CONTEXT, "the generator is of another context");
+        buffer_put(state);
+    }
+    if (status)
+        object_release(&random->object);
+    else
+        *out = random;
+    return status;
+}
+
+static cls_status take_state(struct random *random, const cls_array *const *views,
+                             struct buffer *const *buffers, uint64_t counters, cls_stream stream) {
+    static const struct op_kernel_spec spec = {"random.cl", "take", "-DSTATE", "random_take"};
+    struct op_call call;
+    struct kernel *kernel;
+    cls_status status = op_begin_kept(&call, stream, views, buffers, 2, false);
+    if (status)
+        return status;
+    const struct op_arg args[] = {op_arg_view(&call.views[0], true), op_arg_u64(counters),
+                                  op_arg_view(&call.views[1], true),
+                                  op_arg_u64(call.views[1].offset)};
+    status = op_kernel(&call, &spec, &kernel);
+    if (!status) {
+        blocking_lock(&random->lock);
+        status = blocking_unlock(&random->lock, op_launch(&call, kernel, args, 4, 1, 1));
+    }
+    return op_end(&call, status, false);
+}
+
+cls_status random_take(struct random *random, const cls_array *to, struct buffer *buffer,
+                       uint64_t counters, cls_stream stream) {
+    const cls_array state = cls_array_of(random->state, CLS_U8, sizeof(cls_random_state));
+    const cls_array *const views[] = {&state, to};
+    struct buffer *buffers[] = {NULL, buffer};
+    cls_status status = buffer_find(random->state, &buffers[0]);
+    if (status)
+        return status;
+    status = take_state(random, views, buffers, counters, stream);
+    buffer_put(buffers[0]);
+    return status;
+}
+
+cls_status random_threshold(double probability, uint64_t *out) {
+    if (!(probability >= 0 && probability <= 1))
+        return error_set(CLS_ERROR_INVALID_VALUE, "%g is no probability", probability);
+    *out = (uint64_t)(probability * 0x1p32 + 0.5);
+    return CLS_SUCCESS;
+}
+
 cls_status cls_random_get_state(cls_random handle, cls_random_state *out, cls_stream stream) {
     struct random *random;
     struct op_call call;

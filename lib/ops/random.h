@@ -10,6 +10,9 @@
 #include "base/handle.h"
 #include "command/op.h"
 
+struct buffer;
+struct context;
+
 struct random {
     struct object object;
     pthread_mutex_t
@@ -25,6 +28,17 @@ cls_status random_begin(cls_random handle, struct random **random, struct op_cal
 /* op_end, and releases the generator. */
 cls_status random_end(struct random *random, struct op_call *call, cls_status status,
                       bool blocking);
+
+/* Looks up a generator of this context, and takes a reference (object_release). Reports. */
+cls_status random_get(cls_random handle, const struct context *context, struct random **out);
+
+/* Copies the state to `to`, three elements of i64 in a buffer that the caller keeps, and then adds `counters` to the offset:
+ * one command. */
+cls_status random_take(struct random *random, const cls_array *to, struct buffer *buffer,
+                       uint64_t counters, cls_stream stream);
+
+/* CLS_ERROR_INVALID_VALUE for no probability; else the words below which one is so probable. */
+cls_status random_threshold(double probability, uint64_t *out);
 
 /* Submits the addition of `counters` to the offset. */
 cls_status random_advance(struct op_call *call, uint64_t counters);

@@ -461,7 +461,7 @@ cls_status spec_of_transpose(cls_dtype dtype, enum shape shape, const struct spe
 /* --- random numbers --- */
 
 /* Counters of a work-item of a CPU, whose vector units have eight words, and its steps: 8,192 elements. */
-enum { RUN_LANES = 8, RUN_DRAW_STEPS = 256, DRAW_STEPS = 4 };
+enum { RUN_COUNTERS = 8, RUN_DRAW_STEPS = 256, DRAW_STEPS = 4 };
 
 static const struct {
     const char *macro, *name;
@@ -484,7 +484,7 @@ unsigned spec_draw_vector(enum draw draw, cls_dtype dtype, enum shape shape) {
     const unsigned per = spec_draw_per(draw, dtype);
     const unsigned store = (unsigned)(16 / cls_dtype_size(dtype));
     if (shape == SHAPE_RUNS)
-        return per * RUN_LANES;
+        return per * RUN_COUNTERS;
     return store > per ? store : per;
 }
 
@@ -498,7 +498,7 @@ static struct spec *draw_spec_new(enum draw draw, const struct type_row *type, e
     spec->local = shape == SHAPE_RUNS ? 1 : 256;
     snprintf(spec->label, sizeof spec->label, "%s_%s", draws[draw].name, type->name);
     snprintf(spec->options, sizeof spec->options,
-             "-w -D%s -DOUT=%s -DPER=%u -DLANES=%u -DW=%u -DSTEPS=%u -D%s", draws[draw].macro,
+             "-w -D%s -DOUT=%s -DPER=%u -DCOUNTERS=%u -DW=%u -DSTEPS=%u -D%s", draws[draw].macro,
              type->opencl, per, spec->vector / per, spec->vector < 16 ? spec->vector : 16,
              spec->steps, shape_macros[shape]);
     return spec;

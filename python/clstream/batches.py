@@ -107,6 +107,13 @@ class Batch(capi.Handle):
         """Records the normalization of each row by its mean square."""
         return _value("cls_batch_rms_norm", self, x.number, columns, gain.number, epsilon)
 
+    def dropout(self, random, x, probability, mask=False):
+        """Records a dropout by a cs.Random; each execution draws anew. With `mask`: (y, mask), else y alone."""
+        kept = ctypes.c_uint64()
+        y = _value("cls_batch_dropout", self, random.handle, x.number, probability,
+                   ctypes.byref(kept) if mask else None)
+        return (y, Value(self, kept.value)) if mask else y
+
     def gemm(self, a, b, rows, columns, inner):
         """Records the product of `rows` x `inner` by `inner` x `columns` elements."""
         return _value("cls_batch_gemm", self, a.number, b.number, rows, columns, inner, None)

@@ -204,7 +204,7 @@ cls_batch_unary piqp   cls_batch_unary_param piqdp   cls_batch_binary piqqp   cl
 cls_batch_cast pqip   cls_batch_reduce piqp   cls_batch_dot pqqp   cls_batch_gemm pqqzzzpp
 cls_batch_binary_rows piqqp   cls_batch_binary_columns piqqp
 cls_batch_reduce_rows piqzp   cls_batch_reduce_columns piqzp   cls_batch_softmax pqzp   cls_batch_log_softmax pqzp
-cls_batch_layer_norm pqzqqdp   cls_batch_rms_norm pqzqdp
+cls_batch_layer_norm pqzqqdp   cls_batch_rms_norm pqzqdp   cls_batch_dropout ppqdpp
 cls_batch_keep pq   cls_batch_store pqA   cls_batch_execute_async pp   cls_batch_read pqp
 cls_batch_get_value pqp   cls_batch_get_source pupzp
 cls_stream_begin_capture ps   cls_stream_end_capture pp   cls_stream_get_capture pp

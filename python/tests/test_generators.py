@@ -37,6 +37,16 @@ class Generators(unittest.TestCase):
         with self.assertRaises(TypeError):
             cs.Random(1).dropout(np.ones(3), 0.5)
 
+    def test_dropout_in_a_batch(self):
+        host, batch = np.arange(2000, dtype=np.float32), cs.Batch()
+        y, mask = batch.dropout(cs.Random(1), batch.upload(host), 0.5, mask=True)
+        z = batch.dropout(cs.Random(1), batch.upload(host), 0.5)
+        batch.execute()
+        wanted, kept = cs.Random(1).dropout(cs.to_device(host), 0.5)
+        for value in y, z:
+            np.testing.assert_array_equal(value.read(), wanted.to_host())
+        np.testing.assert_array_equal(mask.read(), kept.to_host())
+
     def test_each_launch_draws_anew(self):
         stream, random, out = cs.Stream(), cs.Random(3), np.zeros(8, np.uint32)
         with stream.capture("draw") as capture:

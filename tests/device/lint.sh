@@ -87,7 +87,7 @@ programs() {
     }
     function draw(kind, out, per, lanes, shape) {
         shape = lanes == 8 ? "RUNS" : "ALIGNED"
-        printf "random.cl -D%s -DOUT=%s -DPER=%d -DLANES=%d -DW=%d -DSTEPS=4 -D%s\n", kind, out, per, lanes,
+        printf "random.cl -D%s -DOUT=%s -DPER=%d -DCOUNTERS=%d -DW=%d -DSTEPS=4 -D%s\n", kind, out, per, lanes,
             per * lanes < 16 ? per * lanes : 16, shape
     }
     function draws(kind, per_double) {
