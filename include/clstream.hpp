@@ -553,6 +553,24 @@ class stream_ref : public ref<cls_stream> {
     result<void> signal_timeline(timeline_ref timeline, std::uint64_t value) const {
         return check(cls_stream_signal_timeline(get(), timeline.get(), value));
     }
+    /** Makes later work wait until the std::uint32_t or std::uint64_t in memory meets the condition. */
+    template <typename T>
+    result<void> wait_value(buffer_ref buffer, std::size_t offset, T value,
+                            cls_value_condition condition = CLS_VALUE_GEQ,
+                            T mask = static_cast<T>(-1)) const {
+        static_assert(std::is_same<T, std::uint32_t>::value ||
+                          std::is_same<T, std::uint64_t>::value,
+                      "a value of std::uint32_t or std::uint64_t");
+        return check(cls_stream_wait_value(get(), buffer.get(), offset, sizeof value, value, mask,
+                                           condition));
+    }
+    template <typename T>
+    result<void> write_value(buffer_ref buffer, std::size_t offset, T value) const {
+        static_assert(std::is_same<T, std::uint32_t>::value ||
+                          std::is_same<T, std::uint64_t>::value,
+                      "a value of std::uint32_t or std::uint64_t");
+        return check(cls_stream_write_value(get(), buffer.get(), offset, sizeof value, value));
+    }
 
     /**
      * Runs `function()` in the stream's order on a thread of the library, as

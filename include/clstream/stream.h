@@ -237,6 +237,62 @@ CLS_API cls_status cls_stream_reset(cls_stream stream);
  */
 CLS_API cls_status cls_stream_wait_event(cls_stream stream, cls_event event);
 
+/** What cls_stream_wait_value compares: `seen` is the element in memory, with the bits of the mask. */
+typedef enum cls_value_condition {
+    CLS_VALUE_GEQ =
+        0, /**< seen - value, as a signed integer of the element's size, is not negative: a
+                           counter may wrap around */
+    CLS_VALUE_EQ = 1,  /**< seen == value */
+    CLS_VALUE_AND = 2, /**< (seen & value) != 0 */
+    CLS_VALUE_NOR = 3  /**< (~(seen | value) & mask) != 0 */
+} cls_value_condition;
+
+/**
+ * Makes later work of the stream wait until an element of a buffer's memory meets a condition, as
+ * cuStreamWaitValue32 does: the unsigned integer of `bytes` bytes (4 or 8), `offset` bytes from the
+ * start, of which `mask` says the bits that count (UINT64_MAX: all). The element is first looked at
+ * once the stream's earlier work is done. A value that is there for a short time only may be missed.
+ * The wait keeps the buffer's memory.
+ *
+ * The memory is one that host and device use at the same time: of cls_managed_alloc where
+ * cls_managed_get_kind is CLS_MANAGED_FINE, or a buffer of cls_host_buffer on a CPU device. The wait
+ * sees what the host stores (with an atomic store, of release order for what it wrote before) and what
+ * finished commands of any stream wrote (cls_stream_write_value, fills, copies, kernels). What a kernel
+ * writes may be seen before the kernel ends. The buffer may be of another context than the stream. NULL
+ * `stream`: the default stream of the buffer's context.
+ *
+ * A thread of the library looks at the memory, about every 0.4 ms, and on a device that does not
+ * compute on the host's cores every 20 us at first: a timeline (timeline.h) costs less. Commands behind
+ * the wait are held by the library. cls_context_explain and the details of CLS_ERROR_TIMEOUT say what
+ * the wait is for, and what the memory holds. As with a timeline that anybody may signal, a wait that
+ * nothing ends lasts until the stream fails or the process exits: no deadlock is reported, and
+ * cls_stream_reset does not end it. The race checker does not know who wrote the value, and knows no
+ * order by this wait, as by a cl_event of the program's (check.h).
+ * @retval CLS_ERROR_INVALID_VALUE `bytes` is neither 4 nor 8, `offset` is no multiple of it, the
+ *                                 condition is unknown, the value has more than `bytes` bytes, or no
+ *                                 bit of the mask is in the element
+ * @retval CLS_ERROR_OUT_OF_RANGE  the element is past the buffer's end
+ * @retval CLS_ERROR_UNSUPPORTED   host and device do not use the buffer's memory at the same time
+ * @retval CLS_ERROR_INVALID_STATE the stream is captured; its capture becomes invalid
+ * @retval CLS_ERROR_INVALID_HANDLE
+ * @retval CLS_ERROR_CONTEXT_DESTROYED
+ * @retval CLS_ERROR_OUT_OF_MEMORY
+ */
+CLS_API cls_status cls_stream_wait_value(cls_stream stream, cls_buffer buffer, size_t offset,
+                                         size_t bytes, uint64_t value, uint64_t mask,
+                                         cls_value_condition condition);
+
+/**
+ * Writes an unsigned integer of `bytes` bytes (4 or 8) to any buffer, `offset` bytes from its start,
+ * after the stream's earlier work, as cuStreamWriteValue32 does. It is a fill (cls_fill_async) of one
+ * element, is captured as one, and returns the statuses of one. NULL `stream`: the default stream of the
+ * buffer's context.
+ * @retval CLS_ERROR_INVALID_VALUE `bytes` is neither 4 nor 8, `offset` is no multiple of it, or the
+ *                                 value has more than `bytes` bytes
+ */
+CLS_API cls_status cls_stream_write_value(cls_stream stream, cls_buffer buffer, size_t offset,
+                                          size_t bytes, uint64_t value);
+
 /**
  * A host function. It runs once, after the stream's earlier work and before its later work, on a
  * thread of the library that holds no lock. It does not run if an earlier command of the stream

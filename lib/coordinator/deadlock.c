@@ -29,6 +29,12 @@ static uint32_t number_of(struct deadlock_search *search, struct stream *stream)
     return number;
 }
 
+/* NULL: the gate is no timeline, and anybody may open it. */
+static struct timeline *timeline_of(const struct dep *dep) {
+    const bool is_timeline = dep->gate && dep->gate->object.pool == &timeline_pool;
+    return is_timeline ? (struct timeline *)(void *)dep->gate : NULL;
+}
+
 /* The position of the signaller behind which the timeline reaches the value. False when there is nothing to
  * wait for in a stream: the value is reached, anybody may signal it, or the wait ends with a failure. */
 static bool awaited_position(struct timeline *timeline, uint64_t value, uint64_t *position) {
@@ -52,8 +58,9 @@ static bool need_of(struct deadlock_search *search, const struct dep *dep,
     if (stream && atomic_load(&stream->retired) >= dep->position)
         return false;
     if (!stream && dep->gate) {
-        struct timeline *timeline = (struct timeline *)(void *)dep->gate;
-        if (dep_failure(dep) || !awaited_position(timeline, dep->value, &need->position))
+        struct timeline *timeline = timeline_of(dep);
+        if (!timeline || dep_failure(dep) ||
+            !awaited_position(timeline, dep->value, &need->position))
             return false;
         stream = timeline->signaller;
         need->tag = timeline;
@@ -213,7 +220,7 @@ bool deadlock_is_hopeless(struct stream *stream, uint64_t position) {
 /* --- when to check --- */
 
 static cls_status check_wait(struct stream *stream, const struct dep *dep) {
-    struct timeline *timeline = (struct timeline *)(void *)dep->gate;
+    struct timeline *timeline = timeline_of(dep);
     bool needed = timeline_any_unsignalled() || timeline_any_relaxed();
     if (timeline && timeline->signaller && !needed) {
         pthread_mutex_lock(&timeline->lock);

@@ -120,6 +120,14 @@ static void test_own_details() {
     EXPECT(thrown_by([] { cls::program::from_source("no program"); }) == CLS_ERROR_BUILD_FAILED);
     const auto gate = cls::timeline::create();
     const auto stream = cls::stream::create();
+    const auto cells = cls::array<std::uint32_t>::create(4);
+    stream.write_value(cells, 4, std::uint32_t{7});
+    stream.write_value(cells, 8, std::uint64_t{9});
+    std::uint32_t host[4] = {};
+    cells.download(host, stream);
+    EXPECT(host[1] == 7 && host[2] == 9 && host[3] == 0);
+    EXPECT(thrown_by([&] { stream.wait_value(cells, 4, std::uint32_t{7}); }) ==
+           CLS_ERROR_UNSUPPORTED);
     const auto start = cls::event::create_timed(), end = cls::event::create_timed();
     stream.wait_timeline(gate, 1);
     start.record(stream);

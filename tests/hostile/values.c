@@ -74,6 +74,41 @@ static void bad_offset(const struct arg *arg, unsigned slot, struct bad_list *li
         add_sizes(list, "past the end", CLS_ERROR_OUT_OF_RANGE, near, COUNT_OF(near));
 }
 
+static union value good_mask(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_size(UINT32_MAX);
+}
+
+static void bad_mask(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    (void)arg;
+    (void)slot;
+    add_bad(list, "no bit", CLS_ERROR_INVALID_VALUE, of_size(0));
+}
+
+/* The element of a wait for a value, or of a write. */
+static union value good_element(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_size(4);
+}
+
+static void bad_element(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t sizes[] = {0, 1, 2, 3, 5, 7, 9, 16, SIZE_MAX};
+    (void)arg;
+    (void)slot;
+    add_sizes(list, "no size of a value", CLS_ERROR_INVALID_VALUE, sizes, COUNT_OF(sizes));
+}
+
+static void bad_element_offset(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t far[] = {BUFFER_BYTES, BUFFER_BYTES + 4, SIZE_MAX - 3, SIZE_MAX / 2 + 1};
+    static const size_t partial[] = {1, 2, 7, SIZE_MAX};
+    (void)arg;
+    (void)slot;
+    add_sizes(list, "past the end", CLS_ERROR_OUT_OF_RANGE, far, COUNT_OF(far));
+    add_sizes(list, "misaligned", CLS_ERROR_INVALID_VALUE, partial, COUNT_OF(partial));
+}
+
 static union value good_pattern(const struct arg *arg, unsigned slot) {
     (void)arg;
     (void)slot;
@@ -210,6 +245,13 @@ static void bad_workload(const struct arg *arg, unsigned slot, struct bad_list *
 
 static void bad_location(const struct arg *arg, unsigned slot, struct bad_list *list) {
     static const int numbers[] = {-1, 2, 9, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
+static void bad_condition(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {-1, 4, 9, INT_MIN, INT_MAX};
     (void)arg;
     (void)slot;
     add_numbers(list, numbers, COUNT_OF(numbers));
@@ -435,8 +477,11 @@ const struct kind scalar_kinds[] = {
     {"command_kind", good_one, bad_command_kind, NULL},
     {"factor", good_factor, bad_none, NULL},
     {"destructor_fn", good_function, bad_pointer, NULL},
+    {"condition", good_zero, bad_condition, NULL},
     {"device", good_device, bad_device, NULL},
     {"dtype", good_dtype, bad_dtype, NULL},
+    {"element", good_element, bad_element, NULL},
+    {"element_offset", good_zero, bad_element_offset, NULL},
     {"export", good_text, bad_export, NULL},
     {"foreign_fn", good_function, bad_pointer, NULL},
     {"first", good_zero, bad_first, NULL},
@@ -446,6 +491,7 @@ const struct kind scalar_kinds[] = {
     {"item", good_zero, bad_item, NULL},
     {"length", good_bytes, bad_length, NULL},
     {"location", good_zero, bad_location, NULL},
+    {"mask", good_mask, bad_mask, NULL},
     {"name", good_text, bad_name, NULL},
     {"number", good_zero, bad_number, NULL},
     {"offset", good_zero, bad_offset, NULL},

@@ -375,6 +375,7 @@ const struct scenario scenarios[] = {
     {"passed_and_fenced", passed_and_fenced},
     {"too_much", too_much},
     {"unified_memory", unified_memory},
+    {"waits_for_values", waits_for_values},
     {"shared_memory", shared_memory},
     {"shareable_pools", shareable_pools},
     {"interoperation", interoperation},

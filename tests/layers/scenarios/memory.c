@@ -3,6 +3,7 @@
 #include "scenario.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "world.h"
@@ -188,6 +189,42 @@ void unified_memory(struct run *run) {
         ok(run, cls_buffer_destroy(shared));
     world_close(run, &world);
     unsetenv("CLSTREAM_MANAGED");
+}
+
+/* --- values in memory --- */
+
+/* One stream waits for the other, and then for the host. */
+static bool pass_values(struct run *run, const struct world *world, cls_buffer flags,
+                        uint32_t *words) {
+    cls_stream waits = world->streams[0], writes = world->streams[1];
+    bool good = ok(run, cls_stream_wait_value(waits, flags, 0, 4, 1, UINT64_MAX, CLS_VALUE_EQ)) &&
+                ok(run, cls_copy_d2d_async(world->b, 0, world->a, 0, BYTES, waits)) &&
+                ok(run, cls_stream_wait_value(waits, flags, 8, 8, 3, UINT64_MAX, CLS_VALUE_GEQ)) &&
+                download(run, world, world->b, waits) && upload(run, world, world->a, writes) &&
+                ok(run, cls_stream_write_value(writes, flags, 0, 4, 1));
+    good = synchronize(run, writes) && good;
+    __atomic_store_n(&words[0], 1, __ATOMIC_RELEASE); /* also where the write failed */
+    __atomic_store_n(&words[2], 3, __ATOMIC_RELEASE);
+    return synchronize(run, waits) && good;
+}
+
+void waits_for_values(struct run *run) {
+    struct world world;
+    cls_buffer flags = NULL;
+    uint32_t *words = NULL;
+    cls_managed_kind kind = CLS_MANAGED_FINE;
+    if (world_open(run, &world, 2) && ok(run, cls_managed_get_kind(world.context, &kind)) &&
+        kind == CLS_MANAGED_FINE &&
+        ok(run, cls_managed_alloc(world.context, BYTES, &flags, (void **)&words))) {
+        memset(words, 0, BYTES);
+        if (pass_values(run, &world, flags, words))
+            expect_scaled(run, &world, 1, 0);
+    }
+    if (kind != CLS_MANAGED_FINE)
+        run->nothing = "the device shares no memory at a fine grain";
+    if (flags)
+        ok(run, cls_buffer_destroy(flags));
+    world_close(run, &world);
 }
 
 /* --- one memory in two contexts --- */

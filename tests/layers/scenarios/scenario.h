@@ -41,6 +41,7 @@ void crossed_frees(struct run *run);
 void passed_and_fenced(struct run *run);
 void too_much(struct run *run);
 void unified_memory(struct run *run);
+void waits_for_values(struct run *run);
 void shared_memory(struct run *run);
 void shareable_pools(struct run *run);
 
