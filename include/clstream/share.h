@@ -33,6 +33,11 @@
  * descriptors: one that dies leaves the others' memory valid. No event or checker reaches into another
  * process. Wait for the commands that write the memory before you tell another process to read it.
  *
+ * Memory of a pool is exported by an opened handle (cls_buffer_open, cls_buffer_export_part): the pool does not give it out
+ * again before that handle is destroyed, which the program does once the other process is done with it. The library does
+ * not know when that is. The other process maps the block that the buffer is part of whole, so it must be trusted with
+ * what else is in there.
+ *
  * Shareable memory is whole pages, all present from the start, or whole units of a device's memory (2
  * MiB for NVIDIA's), and takes a file descriptor for each buffer.
  *
@@ -98,8 +103,7 @@ CLS_API cls_status cls_buffer_open(cls_context context, cls_buffer buffer, cls_b
 /**
  * Gets a file descriptor of a shareable buffer's memory, for cls_buffer_import in another process. The
  * caller closes it (it is closed on exec); the memory stays as long as it is open.
- * @retval CLS_ERROR_INVALID_VALUE the buffer is not shareable, or of a memory pool: its memory is
- *                                 part of a block, which the other process would have whole
+ * @retval CLS_ERROR_INVALID_VALUE the buffer is not shareable, or of a memory pool (cls_buffer_export_part)
  */
 CLS_API cls_status cls_buffer_export(cls_buffer buffer, int *fd);
 
@@ -115,6 +119,28 @@ CLS_API cls_status cls_buffer_export(cls_buffer buffer, int *fd);
  *                                 reason
  */
 CLS_API cls_status cls_buffer_import(cls_context context, int fd, size_t bytes, cls_buffer *out);
+
+/** Where a buffer is in exported memory. */
+typedef struct cls_buffer_part {
+    size_t memory_bytes; /**< bytes of the memory that the descriptor names */
+    size_t offset;       /**< bytes from its start to the buffer */
+    size_t bytes;        /**< of the buffer */
+} cls_buffer_part;
+
+/**
+ * Like cls_buffer_export, for a buffer that may be a part of the memory: an opened handle of a pool's buffer, and any other
+ * shareable one. `part` goes to the other process with the descriptor.
+ * @retval CLS_ERROR_INVALID_VALUE the buffer is not shareable, or is a memory pool's itself, which could be freed: open it
+ */
+CLS_API cls_status cls_buffer_export_part(cls_buffer buffer, int *fd, cls_buffer_part *part);
+
+/**
+ * Like cls_buffer_import, for what cls_buffer_export_part has exported.
+ * @retval CLS_ERROR_INVALID_VALUE also 0 bytes, or an offset at which this device's buffers cannot begin
+ * @retval CLS_ERROR_OUT_OF_RANGE  the part is past the end of the memory
+ */
+CLS_API cls_status cls_buffer_import_part(cls_context context, int fd, const cls_buffer_part *part,
+                                          cls_buffer *out);
 
 CLS_END_DECLS
 

@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "base/error.h"
+#include "base/range.h"
 #include "base/sized.h"
 #include "driver/share_link.h"
 #include "memory/buffer.h"
@@ -350,8 +351,37 @@ static cls_status export(const struct buffer *buffer, int *fd) {
         return error_set(
             CLS_ERROR_INVALID_VALUE,
             "the buffer is of a memory pool: only buffers with memory of their own are "
-            "exported");
+            "exported, and opened handles by cls_buffer_export_part");
     return shareable_export(buffer->share->memory, fd);
+}
+
+/* A slot itself could be freed, and given out again, while the other process uses it. */
+static cls_status export_part(const struct buffer *buffer, int *fd, cls_buffer_part *part) {
+    if (!buffer->share)
+        return not_shareable();
+    if (buffer->block)
+        return error_set(
+            CLS_ERROR_INVALID_VALUE,
+            "the buffer is of a memory pool: open it (cls_buffer_open), and export the "
+            "opened handle");
+    const cls_buffer_part found = {buffer->share->memory->bytes, buffer->origin, buffer->bytes};
+    cls_status status = shareable_export(buffer->share->memory, fd);
+    if (!status)
+        *part = found;
+    return status;
+}
+
+cls_status cls_buffer_export_part(cls_buffer handle, int *fd, cls_buffer_part *part) {
+    struct buffer *buffer;
+    if (!fd || !part)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_export_part: %s is null",
+                         fd ? "part" : "fd");
+    cls_status status = buffer_get(handle, &buffer);
+    if (status)
+        return status;
+    status = export_part(buffer, fd, part);
+    buffer_put(buffer);
+    return status;
 }
 
 cls_status cls_buffer_export(cls_buffer handle, int *fd) {
@@ -392,35 +422,57 @@ static cls_status find_or_open(struct context *context, int fd, size_t bytes, st
     return status;
 }
 
-static cls_status import_in(struct context *context, int fd, size_t bytes, cls_buffer *out) {
+static cls_status import_in(struct context *context, int fd, const cls_buffer_part *part,
+                            cls_buffer *out) {
     struct buffer *buffer;
     struct share *share;
-    cls_status status = find_or_open(context, fd, bytes, &share);
+    cls_status status = buffer_check_most(context->device, part->memory_bytes);
+    if (!status)
+        status = find_or_open(context, fd, part->memory_bytes, &share);
     if (status)
         return status;
-    status = shareable_check_size(share->memory->bytes, bytes);
+    status = shareable_check_size(share->memory->bytes, part->memory_bytes);
     if (!status)
-        status = share_new_buffer(share, context, 0, bytes, &buffer);
+        status = share_new_buffer(share, context, part->offset, part->bytes, &buffer);
     if (!status)
         *out = object_handle(&buffer->object);
     share_put(share);
     return status;
 }
 
-cls_status cls_buffer_import(cls_context handle, int fd, size_t bytes, cls_buffer *out) {
+static cls_status import_part(cls_context handle, int fd, const cls_buffer_part *part,
+                              const char *call, cls_buffer *out) {
     struct context *context;
-    cls_status status = buffer_check_create(bytes, out, "cls_buffer_import");
-    if (!status)
-        status = context_get(handle, &context);
+    cls_status status = context_get(handle, &context);
     if (status)
         return status;
-    status = buffer_check_most(context->device, bytes);
+    const size_t align = context->device->info.base_align;
+    if (part->offset % align)
+        status = error_set(CLS_ERROR_INVALID_VALUE,
+                           "a part at offset %zu: buffers of this device begin at multiples of %zu",
+                           part->offset, align);
     if (!status)
-        status = import_in(context, fd, bytes, out);
+        status = import_in(context, fd, part, out);
     if (!status)
-        object_note_call(*out, "cls_buffer_import");
+        object_note_call(*out, call);
     context_put(context);
     return status;
+}
+
+cls_status cls_buffer_import(cls_context context, int fd, size_t bytes, cls_buffer *out) {
+    const cls_buffer_part whole = {bytes, 0, bytes};
+    cls_status status = buffer_check_create(bytes, out, "cls_buffer_import");
+    return status ? status : import_part(context, fd, &whole, "cls_buffer_import", out);
+}
+
+cls_status cls_buffer_import_part(cls_context context, int fd, const cls_buffer_part *part,
+                                  cls_buffer *out) {
+    if (!part)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_import_part: part is null");
+    cls_status status = buffer_check_create(part->bytes, out, "cls_buffer_import_part");
+    if (!status)
+        status = range_check(part->offset, part->bytes, part->memory_bytes);
+    return status ? status : import_part(context, fd, part, "cls_buffer_import_part", out);
 }
 
 /* --- cls_context_can_share --- */

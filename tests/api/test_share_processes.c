@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <clstream/mempool.h>
 #include <clstream/share.h>
 
 extern char **environ;
@@ -23,12 +24,13 @@ enum { WORDS = 2000, BYTES = WORDS * 4, REFUSED = 256 };
 
 /* --- messages, with a descriptor or without --- */
 
-enum request { IMPORT, EXPORT, READ, WRITE };
+enum request { IMPORT, IMPORT_PART, EXPORT, READ, WRITE };
 
 struct message {
     enum request request;
     uint32_t index, value; /* of a word; an answer has a value, or a status */
     uint64_t bytes;
+    cls_buffer_part part;
 };
 
 static bool send_message(int socket, const struct message *message, int fd) {
@@ -74,6 +76,10 @@ static cls_status serve(const struct message *asked, cls_buffer *buffer, int *fd
     *value = asked->value;
     if (asked->request == IMPORT) {
         status = cls_buffer_import(NULL, *fd, asked->bytes, buffer);
+        close(*fd);
+        *fd = -1;
+    } else if (asked->request == IMPORT_PART) {
+        status = cls_buffer_import_part(NULL, *fd, &asked->part, buffer);
         close(*fd);
         *fd = -1;
     } else if (asked->request == EXPORT) {
@@ -162,17 +168,22 @@ static int teardown(void **state) {
 }
 
 /* The answer's value; `fd` goes along and is closed here, or receives one. */
-static uint32_t ask(enum request request, uint32_t index, uint32_t value, uint64_t bytes, int *fd) {
-    const struct message asked = {request, index, value, bytes};
-    struct message answer = asked;
+static uint32_t ask_by(const struct message *asked, int *fd) {
+    struct message answer = *asked;
     int received;
-    assert_true(send_message(w.socket, &asked, fd ? *fd : -1));
+    assert_true(send_message(w.socket, asked, fd ? *fd : -1));
     if (fd && *fd >= 0)
         close(*fd);
     assert_true(receive_message(w.socket, &answer, &received));
     if (fd)
         *fd = received;
     return answer.value;
+}
+
+static uint32_t ask(enum request request, uint32_t index, uint32_t value, uint64_t bytes, int *fd) {
+    const struct message asked = {
+        .request = request, .index = index, .value = value, .bytes = bytes};
+    return ask_by(&asked, fd);
 }
 
 static uint32_t import_there(cls_buffer buffer, uint64_t bytes) {
@@ -218,6 +229,107 @@ static void test_another_length_is_refused(void **state) {
     assert_int_equal(import_there(w.buffer, BYTES + (8 << 20)), refused);
     assert_int_equal(import_there(w.buffer, BYTES), 0);
 }
+
+/* --- parts: memory of pools --- */
+
+static cls_mempool shareable_pool(void) {
+    cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
+    cls_mempool pool;
+    config.shareable = 1;
+    OK(cls_mempool_create(rig.context, &config, &pool));
+    return pool;
+}
+
+static cls_buffer cells_of(cls_mempool pool, uint32_t value) {
+    cls_buffer cells;
+    OK(cls_mempool_malloc_async(pool, NULL, BYTES, &cells));
+    OK(cls_fill(cells, 0, BYTES, &value, 4, NULL));
+    return cells;
+}
+
+static uint32_t import_part_there(cls_buffer buffer) {
+    struct message asked = {.request = IMPORT_PART};
+    int fd;
+    OK(cls_buffer_export_part(buffer, &fd, &asked.part));
+    return ask_by(&asked, &fd);
+}
+
+/* The second allocation is not at the start of its block. It is freed while the other process has it. */
+static void test_memory_of_a_pool_is_used_by_both(void **state) {
+    (void)state;
+    const cls_mempool pool = shareable_pool();
+    const cls_buffer first = cells_of(pool, 11), second = cells_of(pool, 22);
+    cls_buffer opened, again;
+    OK(cls_buffer_open(rig.context, second, &opened));
+    assert_int_equal(import_part_there(opened), 0);
+    assert_int_equal(ask(READ, WORDS - 1, 0, 0, NULL), 22);
+    ask(WRITE, 5, 55, 0, NULL);
+    assert_int_equal(rig_cell(second, 5), 55);
+    OK(cls_free_async(second, NULL));
+    again = cells_of(pool, 33);
+    ask(WRITE, 6, 66, 0, NULL);
+    assert_int_equal(rig_cell(again, 6), 33);
+    assert_int_equal(rig_cell(opened, 6), 66);
+    assert_int_equal(rig_cell(first, 6), 11);
+    assert_int_equal(ask(READ, 7, 0, 0, NULL), 22);
+    OK(cls_buffer_destroy(opened));
+    OK(cls_free_async(first, NULL));
+    OK(cls_free_async(again, NULL));
+    OK(cls_mempool_destroy(pool));
+}
+
+static void test_a_whole_memory_is_a_part(void **state) {
+    (void)state;
+    cls_buffer_part part = {0, 0, 0};
+    cls_buffer again;
+    int fd;
+    assert_int_equal(import_part_there(w.buffer), 0);
+    assert_int_equal(ask(READ, 3, 0, 0, NULL), w.in[3]);
+    OK(cls_buffer_export_part(w.buffer, &fd, &part));
+    assert_int_equal(part.offset, 0);
+    assert_int_equal(part.bytes, BYTES);
+    part.bytes = 400; /* a part of the part */
+    OK(cls_buffer_import_part(rig.context, fd, &part, &again));
+    EXPECT(CLS_ERROR_OVERLAP, cls_copy_d2d_async(again, 4, w.buffer, 0, 8, NULL));
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_fill_async(again, 400, 4, &fd, 4, NULL));
+    OK(cls_buffer_destroy(again));
+    close(fd);
+}
+
+static void test_parts_that_do_not_exist_are_refused(void **state) {
+    (void)state;
+    const cls_mempool pool = shareable_pool();
+    const cls_buffer slot = cells_of(pool, 1);
+    const cls_buffer_part none = {0, 0, 0};
+    cls_buffer_part part = none, bad;
+    cls_buffer out = NULL;
+    int fd = -77;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_export_part(slot, &fd, &part));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_export_part(w.buffer, NULL, &part));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_export_part(w.buffer, &fd, NULL));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_buffer_export_part(NULL, &fd, &part));
+    assert_true(fd == -77 && !memcmp(&part, &none, sizeof none));
+    OK(cls_buffer_export_part(w.buffer, &fd, &part));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_import_part(rig.context, fd, NULL, &out));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_import_part(rig.context, fd, &none, &out));
+    bad = part;
+    bad.offset = 1;
+    bad.bytes = 8;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_import_part(rig.context, fd, &bad, &out));
+    bad.offset = SIZE_MAX;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_buffer_import_part(rig.context, fd, &bad, &out));
+    bad = part;
+    bad.bytes++;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_buffer_import_part(rig.context, fd, &bad, &out));
+    bad.memory_bytes++;
+    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_buffer_import_part(rig.context, fd, &bad, &out));
+    assert_null(out);
+    close(fd);
+    OK(cls_free_async(slot, NULL));
+    OK(cls_mempool_destroy(pool));
+}
+
+/* --- ends --- */
 
 static void test_the_importer_may_die(void **state) {
     (void)state;
@@ -378,6 +490,9 @@ int main(int argc, char **argv) {
         TEST(test_processes_use_one_memory),
         TEST(test_an_opened_handle_is_exported_as_well),
         TEST(test_another_length_is_refused),
+        TEST(test_memory_of_a_pool_is_used_by_both),
+        TEST(test_a_whole_memory_is_a_part),
+        TEST(test_parts_that_do_not_exist_are_refused),
         TEST(test_the_importer_may_die),
         TEST(test_the_exporter_may_die),
         TEST(test_imports_of_one_memory_are_one),

@@ -241,9 +241,21 @@ static void bad_n_args(const struct arg *arg, unsigned slot, struct bad_list *li
                 (union value){.count = counts[i]});
 }
 
+static union value good_part(const struct arg *arg, unsigned slot) {
+    static const cls_buffer_part part = {64, 0, 64};
+    (void)arg;
+    (void)slot;
+    return of_pointer(&part);
+}
+
 const struct kind struct_kinds[] = {
-    {"args", good_args, bad_args, NULL},       {"config", good_zero, bad_config, NULL},
-    {"info", good_info, bad_info, NULL},       {"launch", good_launch, bad_launch, NULL},
-    {"n_args", good_n_args, bad_n_args, NULL}, {"rect", good_rect, bad_rect, NULL},
-    {"task", good_task, bad_task, NULL},       {NULL, NULL, NULL, NULL},
+    {"args", good_args, bad_args, NULL},
+    {"config", good_zero, bad_config, NULL},
+    {"info", good_info, bad_info, NULL},
+    {"launch", good_launch, bad_launch, NULL},
+    {"n_args", good_n_args, bad_n_args, NULL},
+    {"part", good_part, bad_pointer, NULL},
+    {"rect", good_rect, bad_rect, NULL},
+    {"task", good_task, bad_task, NULL},
+    {NULL, NULL, NULL, NULL},
 };

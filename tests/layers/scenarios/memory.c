@@ -287,13 +287,28 @@ void shared_memory(struct run *run) {
     world_close(run, &near);
 }
 
+/* As for another process. */
+static bool send_across(struct run *run, const struct world *far, cls_buffer opened) {
+    cls_buffer_part part = {0, 0, 0};
+    cls_buffer again = NULL;
+    int fd = -1;
+    const bool good = ok(run, cls_buffer_export_part(opened, &fd, &part)) &&
+                      ok(run, cls_buffer_import_part(far->context, fd, &part, &again));
+    if (fd >= 0)
+        close(fd);
+    if (again)
+        ok(run, cls_buffer_destroy(again));
+    return good;
+}
+
 /* Memory of a pool that is read in another context, freed there and then, and allocated again meanwhile. */
 static bool lend(struct run *run, const struct world *near, const struct world *far,
                  cls_mempool pool) {
     cls_stream here = near->streams[0], there = far->streams[0];
     cls_buffer x = NULL, opened = NULL, y = NULL;
     bool good = ok(run, cls_mempool_malloc_async(pool, here, BYTES, &x)) &&
-                ok(run, cls_buffer_open(far->context, x, &opened)) && upload(run, near, x, here) &&
+                ok(run, cls_buffer_open(far->context, x, &opened)) &&
+                send_across(run, far, opened) && upload(run, near, x, here) &&
                 ok(run, cls_event_record(near->event, here)) &&
                 ok(run, cls_stream_wait_event(there, near->event));
     if (x)
