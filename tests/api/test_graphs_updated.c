@@ -8,7 +8,7 @@
 #include <clstream/graph.h>
 #include <clstream/unary.h>
 
-enum { CELLS = 64, BYTES = 4 * CELLS, MANY = 2000 };
+enum { CELLS = 64, BYTES = 4 * CELLS, MANY = 1000 };
 
 static cls_stream stream, other;
 static cls_buffer cells, from, extra;
@@ -26,13 +26,32 @@ static const char source[] =
     "}\n";
 static const char another[] = "kernel void set(global uint *to) { to[0] = 77; }\n";
 
-static cls_kernel kernel_of(const char *text, const char *name) {
-    cls_kernel kernel;
+static cls_program program_of(const char *text, const char *name) {
     cls_program program;
     OK(cls_program_from_source(rig.context, text, name, NULL, &program));
-    OK(cls_kernel_create(program, name, &kernel));
-    OK(cls_program_destroy(program));
-    return kernel;
+    return program;
+}
+
+/* Built once for all tests. */
+static int begin_all(void **state) {
+    if (rig_setup(state))
+        return -1;
+    const cls_program own = program_of(source, "own"), foreign = program_of(another, "another");
+    OK(cls_kernel_create(own, "put", &put));
+    OK(cls_kernel_create(own, "add", &add));
+    OK(cls_kernel_create(own, "sum", &sum));
+    OK(cls_kernel_create(foreign, "set", &set));
+    OK(cls_program_destroy(own));
+    OK(cls_program_destroy(foreign));
+    return 0;
+}
+
+static int end_all(void **state) {
+    OK(cls_kernel_destroy(set));
+    OK(cls_kernel_destroy(sum));
+    OK(cls_kernel_destroy(add));
+    OK(cls_kernel_destroy(put));
+    return rig_teardown(state);
 }
 
 static int begin(void **state) {
@@ -42,10 +61,6 @@ static int begin(void **state) {
     cells = rig_cells(CELLS);
     from = rig_cells(CELLS);
     extra = rig_cells(CELLS);
-    put = kernel_of(source, "put");
-    add = kernel_of(source, "add");
-    sum = kernel_of(source, "sum");
-    set = kernel_of(another, "set");
     event = rig_event();
     OK(rig_set(stream, from, 0, 10, 0));
     OK(rig_set(stream, extra, 0, 100, 0));
@@ -57,10 +72,6 @@ static int begin(void **state) {
 static int end(void **state) {
     (void)state;
     OK(cls_event_destroy(event));
-    OK(cls_kernel_destroy(set));
-    OK(cls_kernel_destroy(sum));
-    OK(cls_kernel_destroy(add));
-    OK(cls_kernel_destroy(put));
     OK(cls_buffer_destroy(extra));
     OK(cls_buffer_destroy(from));
     OK(cls_buffer_destroy(cells));
@@ -220,8 +231,11 @@ static void test_the_kernel_of_one_node(void **state) {
 static void test_a_kernel_that_is_destroyed_is_kept(void **state) {
     (void)state;
     cls_graph_exec exec = instantiated(put_and_add, 0);
-    cls_kernel gone = kernel_of(another, "set");
+    cls_kernel gone;
+    const cls_program program = program_of(another, "set");
     const cls_arg args[] = {cls_arg_buffer(cells)};
+    OK(cls_kernel_create(program, "set", &gone));
+    OK(cls_program_destroy(program));
     OK(cls_graph_set_kernel(exec, 0, gone, &one, args, 1));
     OK(cls_kernel_destroy(gone));
     assert_int_equal(launched(exec), 177);
@@ -374,5 +388,5 @@ int main(void) {
         TEST(a_comparison_changes_nothing),
         TEST(operations_change),
     };
-    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+    return cmocka_run_group_tests(tests, begin_all, end_all);
 }
