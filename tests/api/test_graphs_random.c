@@ -2,7 +2,8 @@
 /*
  * Random graphs that are changed between launches that wait, run, are refused and are dropped, with memory freed at every
  * point, against a model: launches take effect one after the other, each as the graph was at its call, and memory is its
- * owner's as long as a launch uses it. TEST_EFFORT=long plays more of them; CLS_SEED starts from another seed.
+ * owner's as long as a launch uses it. In a context with the legacy default stream, work on that stream takes effect in
+ * the same order. TEST_EFFORT=long plays more of them; CLS_SEED starts from another seed.
  */
 #include "../support/effort.h"
 #include "../support/rig.h"
@@ -58,6 +59,7 @@ struct node {
     bool enabled;
 };
 
+/* Of the graph, or one node's work on the legacy default stream. */
 struct launch {
     cls_event event; /* NULL: it was dropped */
     bool behind_gate;
@@ -73,7 +75,9 @@ struct freeing {
 };
 
 static struct {
-    cls_stream streams[STREAMS], narrow, side;
+    cls_stream streams[STREAMS], captured_stream;
+    cls_stream narrow, side; /* they take no part in the legacy order */
+    cls_stream first;        /* the default stream, of a context with the legacy order */
     cls_timeline gate;
     uint64_t gate_value;
     bool is_closed;
@@ -82,7 +86,7 @@ static struct {
     cls_graph graphs[GRAPHS];
     struct node captured[GRAPHS][NODES], now[NODES];
     cls_graph_exec exec;
-    struct launch launches[2 * CHANGES];
+    struct launch launches[2 * CHANGES + GRAPHS * NODES];
     unsigned n_launches;
     struct freeing freeings[CHANGES];
     unsigned n_freeings;
@@ -100,6 +104,32 @@ static void count_in_order(void *counter) { *(uint32_t *)counter = 3 * *(uint32_
 static void count_call(cls_stream stream, cls_status status, void *counters) {
     (void)stream;
     atomic_fetch_add(&((_Atomic unsigned *)counters)[status != CLS_SUCCESS], 1);
+}
+
+/* --- streams --- */
+
+/* A number is drawn on every device, so that a seed means the same. */
+static cls_order any_order(void) {
+    const cls_order order = (cls_order)any(3);
+    return order == CLS_ORDER_OUT_OF_ORDER && !rig_has_capability("out_of_order") ? CLS_ORDER_AUTO
+                                                                                  : order;
+}
+
+static cls_stream any_stream(void) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream;
+    config.order = any_order();
+    OK(cls_stream_create(rig.context, &config, &stream));
+    return stream;
+}
+
+static cls_stream stream_apart(unsigned fifo_limit) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream;
+    config.non_blocking = 1;
+    config.fifo_limit = fifo_limit;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    return stream;
 }
 
 /* --- memory --- */
@@ -147,6 +177,8 @@ static unsigned any_block(void) { return any_live(world.blocks, world.n_blocks);
 
 /* --- graphs --- */
 
+static bool has_block(const struct node *node) { return node->kind == UP || node->kind == DOWN; }
+
 static struct node random_node(enum kind kind, unsigned graph) {
     const unsigned to = any_buffer(), from = any_buffer(), block = any_block();
     const unsigned at = any(CELLS);
@@ -183,6 +215,57 @@ static void submit(const struct node *node, cls_stream stream) {
         OK(cls_stream_add_callback(stream, count_call, calls[node->counter]));
 }
 
+/* --- the model's order --- */
+
+static void play(const struct node *node) {
+    uint32_t *to = &world.buffers[node->to].cells[node->at];
+    const uint32_t from = world.buffers[node->from].cells[node->from_at];
+    uint32_t *cell = &world.blocks[node->block].cells[0];
+    if (node->kind == STEP)
+        *to = *to * node->factor + node->add;
+    else if (node->kind == ACROSS)
+        *to = from;
+    else if (node->kind == UP)
+        *to = *cell;
+    else if (node->kind == DOWN)
+        *cell = from;
+    else if (node->kind == HOST)
+        count_in_order(&expected_count[node->counter]);
+    else
+        expected_calls[node->counter][0]++;
+}
+
+static struct launch *begin_launch(void) {
+    struct launch *launch = &world.launches[world.n_launches++];
+    *launch = (struct launch){.event = rig_event(), .behind_gate = world.is_closed};
+    return launch;
+}
+
+static void play_in(struct launch *launch, const struct node *node) {
+    play(node);
+    launch->blocks[node->block] |= has_block(node);
+}
+
+static void close_gate(cls_stream stream) {
+    OK(cls_stream_wait_timeline(stream, world.gate, world.gate_value + 1));
+    world.is_closed = true;
+}
+
+/* It comes after all earlier launches and before all later ones; open captures take no part in the order. */
+static void work_on_default_stream(void) {
+    if (!world.first || any(3))
+        return;
+    if (any(8) == 0)
+        close_gate(world.first);
+    const struct node node = random_node((enum kind)any(CALLBACK), any(GRAPHS));
+    struct launch *launch = begin_launch();
+    submit(&node, world.first);
+    OK(cls_event_record(launch->event, world.first));
+    play_in(launch, &node);
+}
+
+/* --- captures --- */
+
 /* The order stays that of the submissions, however it is said: nodes come after more of those before them than they have to,
  * or after those of a graph that the capture goes on from. */
 static void say_order_otherwise(unsigned n_nodes) {
@@ -191,23 +274,24 @@ static void say_order_otherwise(unsigned n_nodes) {
     for (unsigned i = 0; i < n_nodes; i++)
         nodes[i] = n_nodes - 1 - i;
     if (any(3) == 0)
-        OK(cls_stream_set_capture_nodes(world.side, nodes, 1 + any(n_nodes)));
+        OK(cls_stream_set_capture_nodes(world.captured_stream, nodes, 1 + any(n_nodes)));
     if (any(3) == 0)
-        OK(cls_stream_add_capture_nodes(world.side, nodes, any(n_nodes + 1)));
+        OK(cls_stream_add_capture_nodes(world.captured_stream, nodes, any(n_nodes + 1)));
     if (any(6))
         return;
-    OK(cls_stream_end_capture(world.side, &first));
-    OK(cls_stream_begin_capture_from(world.side, "random", first));
+    OK(cls_stream_end_capture(world.captured_stream, &first));
+    OK(cls_stream_begin_capture_from(world.captured_stream, "random", first));
     OK(cls_graph_destroy(first));
 }
 
 static void capture_graph(unsigned g) {
-    OK(cls_stream_begin_capture(world.side, "random"));
+    OK(cls_stream_begin_capture(world.captured_stream, "random"));
     for (unsigned i = 0; i < world.n_nodes; i++) {
-        submit(&world.captured[g][i], world.side);
+        submit(&world.captured[g][i], world.captured_stream);
         say_order_otherwise(i + 1);
+        work_on_default_stream();
     }
-    OK(cls_stream_end_capture(world.side, &world.graphs[g]));
+    OK(cls_stream_end_capture(world.captured_stream, &world.graphs[g]));
 }
 
 /* Some have host functions and callbacks, and are for a worker. */
@@ -246,8 +330,6 @@ static void bind_buffer(void) {
     EXPECT(found ? CLS_SUCCESS : CLS_ERROR_NOT_FOUND,
            cls_graph_bind(world.exec, world.buffers[name].buffer, world.buffers[to].buffer));
 }
-
-static bool has_block(const struct node *node) { return node->kind == UP || node->kind == DOWN; }
 
 static void bind_block(unsigned i) {
     const unsigned name = world.now[i].named_block, to = any_block();
@@ -308,24 +390,6 @@ static void change(void) {
 
 /* --- launches --- */
 
-static void play(const struct node *node) {
-    uint32_t *to = &world.buffers[node->to].cells[node->at];
-    const uint32_t from = world.buffers[node->from].cells[node->from_at];
-    uint32_t *cell = &world.blocks[node->block].cells[0];
-    if (node->kind == STEP)
-        *to = *to * node->factor + node->add;
-    else if (node->kind == ACROSS)
-        *to = from;
-    else if (node->kind == UP)
-        *to = *cell;
-    else if (node->kind == DOWN)
-        *cell = from;
-    else if (node->kind == HOST)
-        count_in_order(&expected_count[node->counter]);
-    else
-        expected_calls[node->counter][0]++;
-}
-
 /* Launches read no block that is freed. */
 static void bind_live_blocks(void) {
     for (unsigned i = 0; i < world.n_nodes; i++)
@@ -334,17 +398,12 @@ static void bind_live_blocks(void) {
 }
 
 static void launch_well(cls_stream stream) {
-    struct launch *launch = &world.launches[world.n_launches++];
+    struct launch *launch = begin_launch();
     OK(cls_graph_launch_async(world.exec, stream));
-    *launch = (struct launch){.event = rig_event(), .behind_gate = world.is_closed};
     OK(cls_event_record(launch->event, stream));
-    for (unsigned i = 0; i < world.n_nodes; i++) {
-        const struct node *node = &world.now[i];
-        if (!node->enabled)
-            continue;
-        play(node);
-        launch->blocks[node->block] |= has_block(node);
-    }
+    for (unsigned i = 0; i < world.n_nodes; i++)
+        if (world.now[i].enabled)
+            play_in(launch, &world.now[i]);
 }
 
 static void fail_behind_gate(void *gate) {
@@ -355,7 +414,7 @@ static void fail_behind_gate(void *gate) {
 /* The stream fails before the launch begins. */
 static void launch_dropped(void) {
     struct gate gate;
-    const cls_stream doomed = rig_stream();
+    const cls_stream doomed = stream_apart(0);
     gate_init(&gate);
     OK(cls_stream_launch_host_async(doomed, fail_behind_gate, &gate));
     OK(cls_graph_launch_async(world.exec, doomed));
@@ -367,11 +426,6 @@ static void launch_dropped(void) {
         if (world.now[i].enabled && world.now[i].kind == CALLBACK)
             expected_calls[world.now[i].counter][1]++;
     world.doomed[world.n_doomed++] = doomed;
-}
-
-static void close_gate(cls_stream stream) {
-    OK(cls_stream_wait_timeline(stream, world.gate, world.gate_value + 1));
-    world.is_closed = true;
 }
 
 /* A stream that holds as many commands as it may refuses. */
@@ -446,15 +500,17 @@ static void free_block(void) {
 
 /* --- rounds --- */
 
+/* What the narrow stream holds ends here, so that it is full only by what waits for the next value. */
 static void open_gate(void) {
     OK(cls_timeline_signal(world.gate, ++world.gate_value));
+    OK(cls_stream_synchronize(world.narrow));
     world.is_closed = false;
 }
 
 static void await_all(void) {
     for (unsigned i = 0; i < STREAMS; i++)
         OK(cls_stream_synchronize(world.streams[i]));
-    OK(cls_stream_synchronize(world.narrow));
+    OK(cls_stream_synchronize(world.first ? world.first : world.streams[0]));
     for (unsigned i = 0; i < world.n_freeings; i++) {
         pthread_join(world.freeings[i].thread, NULL);
         OK(world.freeings[i].query);
@@ -507,6 +563,7 @@ static void play_round(bool last) {
             free_block();
         else if (world.is_closed && !any(4))
             open_gate();
+        work_on_default_stream();
     }
     if (last)
         OK(cls_graph_exec_destroy(world.exec));
@@ -516,15 +573,7 @@ static void play_round(bool last) {
     compare_all();
 }
 
-/* A number is drawn on every device, so that a seed means the same. */
-static cls_order any_order(void) {
-    const cls_order order = (cls_order)any(3);
-    return order == CLS_ORDER_OUT_OF_ORDER && !rig_has_capability("out_of_order") ? CLS_ORDER_AUTO
-                                                                                  : order;
-}
-
-static void begin_world(uint64_t seed) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+static void begin_world(uint64_t seed, bool legacy) {
     state_of_numbers = seed;
     memset(&world, 0, sizeof world);
     memset(counted, 0, sizeof counted);
@@ -532,13 +581,13 @@ static void begin_world(uint64_t seed) {
     memset(expected_calls, 0, sizeof expected_calls);
     for (unsigned g = 0; g < GRAPHS; g++)
         atomic_store(&calls[g][0], 0), atomic_store(&calls[g][1], 0);
-    for (unsigned i = 0; i < STREAMS; i++) {
-        config.order = any_order();
-        OK(cls_stream_create(rig.context, &config, &world.streams[i]));
-    }
-    config.fifo_limit = 1;
-    OK(cls_stream_create(rig.context, &config, &world.narrow));
-    world.side = rig_stream();
+    for (unsigned i = 0; i < STREAMS; i++)
+        world.streams[i] = any_stream();
+    world.captured_stream = rig_stream();
+    world.narrow = stream_apart(1);
+    world.side = stream_apart(0);
+    if (legacy)
+        OK(cls_context_default_stream(rig.context, &world.first));
     OK(cls_timeline_create(NULL, &world.gate));
     for (unsigned i = 0; i < LIVE; i++) {
         make_buffer();
@@ -558,26 +607,46 @@ static void end_world(void) {
             OK(cls_host_free(world.blocks[i].host));
     for (unsigned i = 0; i < STREAMS; i++)
         OK(cls_stream_destroy(world.streams[i]));
+    OK(cls_stream_destroy(world.captured_stream));
     OK(cls_stream_destroy(world.narrow));
     OK(cls_stream_destroy(world.side));
     OK(cls_timeline_destroy(world.gate));
 }
 
-static void test_random_graphs(void **state) {
-    (void)state;
+static void play_worlds(unsigned count, bool legacy) {
     const char *first = getenv("CLS_SEED");
     const uint64_t seed = first ? strtoull(first, NULL, 0) : 1;
-    const unsigned count = rig_scale(effort_is_long() ? 5000 : 100, 3);
     for (unsigned i = 0; i < count; i++) {
         print_message("seed %llu\n", (unsigned long long)(seed + i));
-        begin_world(seed + i);
+        begin_world(seed + i, legacy);
         for (unsigned round = 0; round < ROUNDS; round++)
             play_round(round + 1 == ROUNDS);
         end_world();
     }
 }
 
+static void test_random_graphs(void **state) {
+    (void)state;
+    play_worlds(rig_scale(effort_is_long() ? 5000 : 100, 3), false);
+}
+
+static void test_random_graphs_and_the_legacy_default_stream(void **state) {
+    (void)state;
+    play_worlds(rig_scale(effort_is_long() ? 2000 : 20, 3), true);
+}
+
+static int legacy_setup(void **state) {
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    (void)state;
+    config.legacy_default_stream = 1;
+    return rig_setup_on(&config);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_graphs)};
-    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_random_graphs, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_random_graphs_and_the_legacy_default_stream,
+                                        legacy_setup, rig_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
