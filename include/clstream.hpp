@@ -381,6 +381,12 @@ class buffer_ref : public ref<cls_buffer> {
         const cls_status status = cls_buffer_get_size(get(), &bytes);
         return detail::finish(status, bytes);
     }
+    /** Where its memory comes from, the host's pointer to it, and who may use it. */
+    result<cls_buffer_info> info() const {
+        cls_buffer_info info = CLS_BUFFER_INFO_INIT;
+        const cls_status status = cls_buffer_get_info(get(), &info);
+        return detail::finish(status, info);
+    }
     /** Gets a file descriptor of a shareable buffer's memory, for buffer::import_fd in another
      * process (share.h). The caller closes it. */
     result<int> export_fd() const {

@@ -25,6 +25,7 @@
 #ifndef CLSTREAM_BUFFER_H
 #define CLSTREAM_BUFFER_H
 
+#include <clstream/mempool.h>
 #include <clstream/types.h>
 
 CLS_BEGIN_DECLS
@@ -55,6 +56,48 @@ CLS_API cls_status cls_buffer_destroy(cls_buffer buffer);
 
 /** Gets the size in bytes. */
 CLS_API cls_status cls_buffer_get_size(cls_buffer buffer, size_t *bytes);
+
+/** Where the memory of a buffer comes from. */
+typedef enum cls_buffer_kind {
+    CLS_BUFFER_OWN = 0,  /**< device memory of its own: cls_buffer_create */
+    CLS_BUFFER_POOL = 1, /**< memory of a pool: cls_malloc_async, cls_mempool_malloc_async */
+    CLS_BUFFER_CAPTURED =
+        2, /**< the same calls, on a stream that was captured: memory of no pool */
+    CLS_BUFFER_SHAREABLE = 3, /**< cls_buffer_create_shareable */
+    CLS_BUFFER_OPENED = 4,    /**< memory of another handle or process: cls_buffer_open,
+                                   cls_buffer_import */
+    CLS_BUFFER_WRAPPED = 5,   /**< a cl_mem of the caller: cls_buffer_wrap */
+    CLS_BUFFER_UNIFIED = 6,   /**< cls_managed_alloc */
+    CLS_BUFFER_PINNED = 7     /**< pinned host memory: cls_host_buffer */
+} cls_buffer_kind;
+
+/** Properties of a buffer, from cls_buffer_get_info. Start with CLS_BUFFER_INFO_INIT. */
+typedef struct cls_buffer_info {
+    size_t size;          /**< sizeof(cls_buffer_info) */
+    cls_context context;  /**< the context of the buffer */
+    size_t bytes;         /**< as requested, or the size of the wrapped cl_mem */
+    void *host;           /**< the host's pointer to unified or pinned memory; NULL: of all other
+                               memory */
+    cls_mempool pool;     /**< of CLS_BUFFER_POOL; NULL: of all others, and once the pool is
+                               destroyed */
+    cls_buffer_kind kind; /**< where the memory comes from */
+    int shareable;        /**< nonzero: cls_buffer_open takes the buffer; cls_context_can_share says
+                               in which contexts */
+    int owned;            /**< nonzero: cls_buffer_destroy refuses the buffer, because it belongs to
+                               an object of the library or to pinned memory */
+    int reserved;         /**< 0; later releases may give it a meaning */
+} cls_buffer_info;
+
+#define CLS_BUFFER_INFO_INIT \
+    { sizeof(cls_buffer_info), 0, 0, 0, 0, CLS_BUFFER_OWN, 0, 0, 0 }
+
+/**
+ * Gets the buffer's properties. The handles in them remain their owners'.
+ * @retval CLS_ERROR_INVALID_HANDLE
+ * @retval CLS_ERROR_INVALID_VALUE  `info` is null, or its size field is wrong
+ * @retval CLS_ERROR_CONTEXT_DESTROYED
+ */
+CLS_API cls_status cls_buffer_get_info(cls_buffer buffer, cls_buffer_info *info);
 
 /**
  * Allocates pinned host memory, aligned to a page, with undefined contents. Copies from and to it,

@@ -70,6 +70,7 @@ cls_status cls_buffer_wrap(cls_context handle, cl_mem memory, cls_buffer *out) {
             memory_release(context->device, memory);
     }
     if (!status) {
+        buffer->kind = CLS_BUFFER_WRAPPED;
         *out = object_handle(&buffer->object);
         object_note_call(*out, "cls_buffer_wrap");
     }

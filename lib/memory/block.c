@@ -117,6 +117,7 @@ static cls_status carve(struct block *block, struct buffer **out) {
     slot->capacity = block->slot_bytes;
     slot->size_class = block->size_class;
     slot->block = block;
+    slot->kind = CLS_BUFFER_POOL;
     block->slots[block->n_carved++] = slot;
     *out = slot;
     return CLS_SUCCESS;

@@ -2,6 +2,7 @@
 #include "memory/buffer.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "driver/memory.h"
 #include "memory/mempool.h"
 #include "memory/share.h"
@@ -175,6 +176,36 @@ cls_status cls_buffer_get_size(cls_buffer handle, size_t *bytes) {
         return status;
     *bytes = buffer->bytes;
     buffer_put(buffer);
+    return CLS_SUCCESS;
+}
+
+/* A reference to a slot keeps its block, and the block its pool. */
+static cls_mempool buffer_mempool(const struct buffer *buffer) {
+    struct mempool *pool = buffer->block ? buffer->block->pool : NULL;
+    return pool && !atomic_load(&pool->closed) ? object_handle(&pool->object) : NULL;
+}
+
+static void buffer_describe(const struct buffer *buffer, cls_buffer_info *info) {
+    info->context = object_handle(&buffer->context->object);
+    info->bytes = buffer->bytes;
+    info->host = buffer->host;
+    info->pool = buffer_mempool(buffer);
+    info->kind = buffer->kind;
+    info->shareable = buffer->share != NULL;
+    info->owned = buffer->owner != NULL;
+}
+
+cls_status cls_buffer_get_info(cls_buffer handle, cls_buffer_info *out) {
+    cls_buffer_info info = CLS_BUFFER_INFO_INIT;
+    struct buffer *buffer;
+    cls_status status = SIZED_CHECK(cls_buffer_info, out);
+    if (!status)
+        status = buffer_find(handle, &buffer);
+    if (status)
+        return status;
+    buffer_describe(buffer, &info);
+    buffer_put(buffer);
+    SIZED_OUT(cls_buffer_info, out, &info);
     return CLS_SUCCESS;
 }
 

@@ -32,8 +32,9 @@ struct buffer {
     struct buffer
         *slot; /* retained: the pool's, that an opened buffer is of; NULL: of all others */
 
-    size_t counted; /* bytes of device memory that the context counts for it */
-    bool is_graphs; /* they are counted as memory of graphs too */
+    size_t counted;       /* bytes of device memory that the context counts for it */
+    bool is_graphs;       /* they are counted as memory of graphs too */
+    cls_buffer_kind kind; /* constant once the user has the handle */
     /* Handle of the capture that it was allocated in; NULL: none. Constant */
     const void *capture;
     _Atomic bool is_exposed; /* its cl_mem was asked for: captures do not see who uses it since */

@@ -54,6 +54,7 @@ cls_status host_buffer_new(struct context *context, struct pinned *pinned, size_
         return status;
     }
     buffer->host = pinned->host;
+    buffer->kind = CLS_BUFFER_PINNED;
     buffer->owner = "pinned host memory, which cls_host_free frees";
     object_retain(&buffer->object);
     *out = buffer;

@@ -96,6 +96,7 @@ COLD static cls_status malloc_captured(struct stream *stream, const void *captur
     if (status)
         return status;
     (*out)->capture = capture;
+    (*out)->kind = CLS_BUFFER_CAPTURED;
     if (!handle)
         return CLS_SUCCESS;
     *handle = object_handle(&(*out)->object);

@@ -68,6 +68,7 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
         return status;
     }
     buffer->host = shared.host;
+    buffer->kind = CLS_BUFFER_UNIFIED;
     buffer->svm_owner = svm_owner;
     *out = buffer;
     return CLS_SUCCESS;

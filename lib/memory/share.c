@@ -261,8 +261,10 @@ static cls_status create(struct context *context, size_t bytes, cls_buffer *out)
     if (status)
         return status;
     status = share_new_buffer(share, context, 0, bytes, &buffer);
-    if (!status)
+    if (!status) {
+        buffer->kind = CLS_BUFFER_SHAREABLE;
         *out = object_handle(&buffer->object);
+    }
     share_put(share);
     return status;
 }
@@ -314,6 +316,7 @@ static cls_status open_in(struct context *context, struct buffer *buffer, cls_bu
         share_new_buffer(buffer->share, context, buffer->origin, buffer->bytes, &opened);
     if (status)
         return status;
+    opened->kind = CLS_BUFFER_OPENED;
     keep_slot(buffer, opened);
     if (!object_is(&buffer->object, handle)) {
         buffer_put(opened);
@@ -434,8 +437,10 @@ static cls_status import_in(struct context *context, int fd, const cls_buffer_pa
     status = shareable_check_size(share->memory->bytes, part->memory_bytes);
     if (!status)
         status = share_new_buffer(share, context, part->offset, part->bytes, &buffer);
-    if (!status)
+    if (!status) {
+        buffer->kind = CLS_BUFFER_OPENED;
         *out = object_handle(&buffer->object);
+    }
     share_put(share);
     return status;
 }

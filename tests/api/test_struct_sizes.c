@@ -146,19 +146,22 @@ static cls_status tell_gemm(void *out) {
         cls_device_group_statistics,                                                               \
         cls_device_group_get_statistics(w.group, out)) row(cls_share_info,                         \
                                                            cls_context_can_share(NULL, NULL, out)) \
-        row(cls_stream_info, cls_stream_get_info(w.a, out)) row(                                   \
-            cls_stream_counters,                                                                   \
-            cls_stream_get_counters(w.a, out)) row(cls_stream_memory,                              \
-                                                   cls_stream_get_memory(w.a, out))                \
+        row(cls_buffer_info, cls_buffer_get_info(w.cells, out)) row(                               \
+            cls_stream_info,                                                                       \
+            cls_stream_get_info(w.a, out)) row(cls_stream_counters,                                \
+                                               cls_stream_get_counters(                            \
+                                                   w.a, out)) row(cls_stream_memory,               \
+                                                                  cls_stream_get_memory(w.a, out)) \
             row(cls_graph_memory, cls_context_get_graph_memory(NULL, out)) row(                    \
                 cls_mempool_config,                                                                \
                 cls_mempool_get_config(w.mempool, out)) row(cls_gemm_explanation, tell_gemm(out))  \
                 row(cls_mempool_statistics, cls_mempool_get_statistics(w.mempool, out)) row(       \
-                    cls_timeline_info, cls_timeline_get_info(w.timeline, out))                     \
-                    row(cls_task_info, cls_task_graph_get_info(w.graph, 0, out)) row(              \
-                        cls_pool_info,                                                             \
-                        cls_pool_get_info(w.pool, out)) row(cls_pool_advice,                       \
-                                                            cls_pool_optimize(w.pool, out))        \
+                    cls_timeline_info, cls_timeline_get_info(                                      \
+                                           w.timeline,                                             \
+                                           out)) row(cls_task_info,                                \
+                                                     cls_task_graph_get_info(w.graph, 0, out))     \
+                    row(cls_pool_info, cls_pool_get_info(w.pool, out)) row(                        \
+                        cls_pool_advice, cls_pool_optimize(w.pool, out))                           \
                         row(cls_value_info, cls_batch_get_value(w.batch, w.value, out)) row(       \
                             cls_batch_statistics,                                                  \
                             cls_batch_get_statistics(                                              \

@@ -158,6 +158,7 @@ static void test_arrays() {
     std::array<float, 2> part{};
     const auto x = cls::array<float>::from_host(host);
     EXPECT(x.size() == 4 && cls::buffer_ref(x).size() == 16);
+    EXPECT(cls::buffer_ref(x).info().bytes == 16);
     cls::check(cls_sqrt_f32_async(x, x, stream.get()));
     x.download_async(part, stream, 2);
     x.download_async(host, stream);
