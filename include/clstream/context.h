@@ -22,7 +22,8 @@ typedef struct cls_context_config {
     const char *device;        /**< as in cls_device_find; NULL: the default device */
     int legacy_default_stream; /**< nonzero: the default stream has CUDA's legacy order, see
                                     cls_context_default_stream */
-    int reserved;              /**< 0; later releases may give it a meaning */
+    int shareable_pool; /**< nonzero: the default memory pool is shareable (mempool.h), so that
+                                    other contexts can open buffers of cls_malloc_async */
 } cls_context_config;
 
 #define CLS_CONTEXT_CONFIG_INIT \
@@ -32,7 +33,8 @@ typedef struct cls_context_config {
  * Creates a context. NULL `config`: the default device. The caller destroys the context.
  * @retval CLS_ERROR_NO_DEVICE no device matches
  * @retval CLS_ERROR_UNSUPPORTED the probes found the driver's reads, writes or order of commands
- *                               wrong; the detail has the reason
+ *                               wrong, or `shareable_pool` was asked for and the device has no
+ *                               memory that can be shared; the detail has the reason
  * @retval CLS_ERROR_OUT_OF_MEMORY
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
  * @retval CLS_ERROR_SHUTDOWN  the process is exiting

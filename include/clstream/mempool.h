@@ -33,7 +33,8 @@
  *
  * cls_mempool_config selects which of these a pool may use between streams.
  *
- * **Shareable pools.** Buffers of a pool that was created with `shareable` can be opened in other
+ * **Shareable pools.** Buffers of a pool that was created with `shareable`, and of the default pool of
+ * a context that was created with `shareable_pool` (context.h), can be opened in other
  * contexts (cls_buffer_open, share.h), as CUDA's cudaMemPoolSetAccess allows; cls_buffer_export
  * does not take them. Such a pool takes memory in blocks of at least 2 MiB, each one allocation
  * that the contexts share, and a file descriptor for each block. Freeing a buffer that is open

@@ -20,12 +20,32 @@ cls_status cls_context_default(cls_context *out) {
     return context_default(out);
 }
 
+/* The handle is not given to the user where this fails. */
+static cls_status share_pool(cls_context handle) {
+    struct context *context;
+    cls_status status = context_get(handle, &context);
+    if (!status) {
+        status = context_share_default_mempool(context);
+        context_put(context);
+    }
+    if (status)
+        cls_context_destroy(handle);
+    return status;
+}
+
 cls_status cls_context_create(const cls_context_config *given, cls_context *out) {
+    cls_context context;
     cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_context_create: out is null");
     cls_status status = SIZED_IN(cls_context_config, &config, given);
-    return status ? status : context_create(&config, out);
+    if (!status)
+        status = context_create(&config, &context);
+    if (!status && config.shareable_pool)
+        status = share_pool(context);
+    if (!status)
+        *out = context;
+    return status;
 }
 
 /* Removes the kernel names, closes the default stream and wakes the engine: no further call may ask for the work. */

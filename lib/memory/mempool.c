@@ -82,8 +82,8 @@ static cls_status mempool_new(struct context *context, const cls_mempool_config 
     object_retain(&context->object);
     pool->context = context;
     pool->unit_shift = unit_shift_of(context->device);
-    pool->is_shareable = config && config->shareable;
-    set_config(pool, config ? config : &default_config);
+    pool->is_shareable = config->shareable;
+    set_config(pool, config);
     *out = pool;
     return CLS_SUCCESS;
 }
@@ -112,12 +112,25 @@ cls_status cls_mempool_create(cls_context handle, const cls_mempool_config *give
 
 /* --- the context's pools --- */
 
+cls_status context_share_default_mempool(struct context *context) {
+    cls_status status = share_check(context);
+    if (!status)
+        context->has_shareable_pool = true;
+    return status;
+}
+
+static cls_status default_mempool_new(struct context *context, struct mempool **out) {
+    cls_mempool_config config = default_config;
+    config.shareable = context->has_shareable_pool;
+    return mempool_new(context, &config, out);
+}
+
 cls_status context_default_mempool(struct context *context, struct mempool **out) {
     struct mempool *made = NULL;
     pthread_mutex_lock(&context->lock);
     bool have = context->default_mempool != NULL;
     pthread_mutex_unlock(&context->lock);
-    cls_status status = have ? CLS_SUCCESS : mempool_new(context, NULL, &made);
+    cls_status status = have ? CLS_SUCCESS : default_mempool_new(context, &made);
     if (status)
         return status;
     pthread_mutex_lock(&context->lock);

@@ -108,6 +108,10 @@ static inline void mempool_put(struct mempool *pool) { object_release(&pool->obj
 cls_status context_mempool(struct context *context, struct mempool **out);
 cls_status context_default_mempool(struct context *context, struct mempool **out);
 
+/* Makes the default pool of a new context, which nobody uses yet, a shareable one. CLS_ERROR_UNSUPPORTED where the device
+ * has no memory that can be shared. */
+cls_status context_share_default_mempool(struct context *context);
+
 /* The context is being destroyed: its pools close. */
 void context_close_mempools(struct context *context);
 

@@ -67,7 +67,8 @@ struct context {
     struct mempool *default_mempool;    /* memory/mempool.c; owned; NULL until needed */
     struct queue *host_queue;           /* maps pinned memory; NULL until needed */
     struct queue *spare_queue;          /* for the next context_lend_queue; NULL: none */
-    struct legacy *legacy; /* the legacy order: stream/legacy.c; NULL: not asked for. Constant */
+    bool has_shareable_pool; /* of the default pool. Constant once the user has the context */
+    struct legacy *legacy;   /* the legacy order: stream/legacy.c; NULL: not asked for. Constant */
 };
 
 extern struct object_pool context_pool;

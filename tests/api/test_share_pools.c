@@ -342,6 +342,54 @@ static void test_without_shared_memory_there_is_no_pool(void **state) {
     assert_null(pool);
 }
 
+/* --- the default pool --- */
+
+static void test_a_default_pool_is_shareable_where_the_context_asks(void **state) {
+    cls_context_config context_config = CLS_CONTEXT_CONFIG_INIT;
+    cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
+    cls_context context = NULL;
+    cls_stream stream = NULL;
+    cls_mempool pool = NULL;
+    cls_buffer near = NULL, far = NULL;
+    (void)state;
+    context_config.shareable_pool = 1;
+    OK(cls_context_create(&context_config, &context));
+    OK(cls_mempool_default(context, &pool));
+    OK(cls_mempool_get_config(pool, &config));
+    assert_int_equal(config.shareable, 1);
+    assert_int_equal(config.release_threshold, SIZE_MAX);
+    OK(cls_stream_create(context, NULL, &stream));
+    OK(cls_malloc_async(stream, BYTES, &near));
+    OK(cls_copy_h2d(near, 0, w.in, BYTES, stream));
+    OK(cls_buffer_open(w.other, near, &far));
+    expect_words(far);
+    OK(cls_buffer_destroy(far));
+    OK(cls_free_async(near, stream));
+    OK(cls_stream_destroy(stream));
+    OK(cls_context_destroy(context));
+}
+
+static void test_a_default_pool_is_not_shareable_by_itself(void **state) {
+    cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
+    cls_mempool pool = NULL;
+    (void)state;
+    OK(cls_mempool_default(rig.context, &pool));
+    OK(cls_mempool_get_config(pool, &config));
+    assert_int_equal(config.shareable, 0);
+}
+
+static void test_without_shared_memory_there_is_no_such_context(void **state) {
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    cls_context context = NULL;
+    (void)state;
+    if (alike_memory.is_shared)
+        SKIP_BECAUSE("this device's memory can be shared");
+    config.shareable_pool = 1;
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_context_create(&config, &context));
+    assert_non_null(strstr(cls_last_error_detail(), alike_memory.found.reason));
+    assert_null(context);
+}
+
 /* --- nothing is left --- */
 
 /* Captured in the other context, by the handle of this one. */
@@ -513,6 +561,9 @@ int main(void) {
         TEST(test_the_limit_holds),
         TEST(test_pool_memory_is_not_exported),
         cmocka_unit_test(test_without_shared_memory_there_is_no_pool),
+        TEST(test_a_default_pool_is_shareable_where_the_context_asks),
+        cmocka_unit_test(test_a_default_pool_is_not_shareable_by_itself),
+        cmocka_unit_test(test_without_shared_memory_there_is_no_such_context),
         TEST(test_captured_copies_between_contexts_are_rebound),
         TEST(test_a_block_has_one_descriptor),
         TEST(test_threads_open_while_another_frees),

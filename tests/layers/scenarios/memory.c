@@ -348,3 +348,30 @@ void shareable_pools(struct run *run) {
     world_close(run, &far);
     world_close(run, &near);
 }
+
+static void lend_by_default(struct run *run, struct world *world, cls_context other) {
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    cls_buffer here = NULL, there = NULL;
+    config.shareable_pool = 1;
+    if (ok(run, cls_context_create(&config, &world->context)) && open_stream(run, world, 0, NULL) &&
+        ok(run, cls_malloc_async(world->streams[0], BYTES, &here)) &&
+        ok(run, cls_buffer_open(other, here, &there)))
+        ok(run, cls_buffer_destroy(there));
+    if (here)
+        ok(run, cls_free_async(here, world->streams[0]));
+}
+
+void shareable_default_pool(struct run *run) {
+    struct world lender, other;
+    cls_share_info info = CLS_SHARE_INFO_INIT;
+    world_init(&lender);
+    if (world_open(run, &other, 1) &&
+        ok(run, cls_context_can_share(other.context, other.context, &info))) {
+        if (info.kind == CLS_SHARE_NONE)
+            run->nothing = "this device's memory cannot be shared";
+        else
+            lend_by_default(run, &lender, other.context);
+    }
+    world_close(run, &lender);
+    world_close(run, &other);
+}
