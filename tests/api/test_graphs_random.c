@@ -411,9 +411,12 @@ static void fail_behind_gate(void *gate) {
     cls_host_function_fail("on purpose");
 }
 
-/* The stream fails before the launch begins. */
+/* The stream fails before the launch begins. It is not in the legacy order, as a failure would spread: there the race
+ * checker would miss an order between the launch, which never runs, and the default stream's work. */
 static void launch_dropped(void) {
     struct gate gate;
+    if (world.first)
+        return;
     const cls_stream doomed = stream_apart(0);
     gate_init(&gate);
     OK(cls_stream_launch_host_async(doomed, fail_behind_gate, &gate));
