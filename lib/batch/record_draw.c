@@ -22,9 +22,9 @@ struct dropout {
     struct node_map map;
 };
 
-/* The bits of 1 / (1 - probability), as numbers of the type are calculated with. */
+/* The bits of the factor, as numbers of the type are calculated with. */
 static uint64_t factor_bits(cls_dtype dtype, double probability) {
-    const double factor = probability < 1 ? 1 / (1 - probability) : 0;
+    const double factor = random_dropout_factor(probability);
     const float narrow = (float)factor;
     uint64_t bits = 0;
     if (dtype == CLS_F64)

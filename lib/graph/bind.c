@@ -157,7 +157,7 @@ static cls_status rebind_launch(struct graph_exec *exec, uint64_t number,
     cls_kernel own;
     unsigned place;
     cls_status status = find_kernel(exec, number, &place, &own);
-    if (!call->kernel)
+    if (!status && !call->kernel)
         call->kernel = own;
     if (!status)
         status = graph_record(exec->context, exec->name, &exec->recorder, launch_kernel, call,
@@ -213,13 +213,11 @@ static cls_status examine(const struct graph_exec *exec, struct command_graph *g
 
 /* The kernels of fused operations are built again: other ones may be left in memory. */
 static cls_status update(struct graph_exec *exec, struct command_graph *graph,
-                         cls_graph_difference *unused) {
-    cls_graph_difference difference = CLS_GRAPH_DIFFERENCE_INIT;
+                         cls_graph_difference *difference) {
     struct exec_parts parts;
-    (void)unused;
-    cls_status status = examine(exec, graph, &difference, &parts);
+    cls_status status = examine(exec, graph, difference, &parts);
     if (!status)
-        status = graph_difference_report(exec, graph, &difference);
+        status = graph_difference_report(exec, graph, difference);
     if (status)
         return status;
     graph_exec_changes(exec);
@@ -262,7 +260,8 @@ static cls_status with_graph(cls_graph_exec handle, cls_graph graph_handle,
 }
 
 cls_status cls_graph_update(cls_graph_exec exec, cls_graph graph) {
-    return with_graph(exec, graph, update, NULL);
+    cls_graph_difference difference = CLS_GRAPH_DIFFERENCE_INIT;
+    return with_graph(exec, graph, update, &difference);
 }
 
 cls_status cls_graph_compare(cls_graph_exec exec, cls_graph graph,

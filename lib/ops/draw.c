@@ -358,7 +358,7 @@ static cls_status dropout(cls_random random, const cls_array *in, const cls_arra
     if (!status)
         status = add_threshold(&work, probability);
     if (!status)
-        add_real(&work, probability < 1 ? 1 / (1 - probability) : 0);
+        add_real(&work, random_dropout_factor(probability));
     return draw_end(&work, status, blocking);
 }
 

@@ -40,6 +40,11 @@ cls_status random_take(struct random *random, const cls_array *to, struct buffer
 /* CLS_ERROR_INVALID_VALUE for no probability; else the words below which one is so probable. */
 cls_status random_threshold(double probability, uint64_t *out);
 
+/* What a dropout multiplies the elements by that stay. */
+static inline double random_dropout_factor(double probability) {
+    return probability < 1 ? 1 / (1 - probability) : 0;
+}
+
 /* Submits the addition of `counters` to the offset. */
 cls_status random_advance(struct op_call *call, uint64_t counters);
 
