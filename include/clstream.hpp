@@ -52,6 +52,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <clstream.h>
 
@@ -1039,6 +1040,17 @@ class program_ref : public ref<cls_program> {
         const cls_status status = cls_kernel_create(get(), name.get(), &handle);
         return detail::own<kernel>(status, handle);
     }
+    /** The bytes of cls_program_get_binary. */
+    result<std::vector<unsigned char>> binary() const {
+        std::vector<unsigned char> bytes;
+        std::size_t size = 0;
+        cls_status status = cls_program_get_binary(get(), nullptr, 0, &size);
+        if (status == CLS_SUCCESS) {
+            bytes.resize(size);
+            status = cls_program_get_binary(get(), bytes.data(), size, &size);
+        }
+        return detail::finish(status, std::move(bytes));
+    }
 };
 
 class program : public owner<program_ref> {
@@ -1056,6 +1068,13 @@ class program : public owner<program_ref> {
         cls_program handle = nullptr;
         const cls_status status =
             cls_program_load(context.get(), path.get(), options.get(), &handle);
+        return detail::own<program>(status, handle);
+    }
+    /** From the bytes of binary(). */
+    static result<program> from_binary(const void *binary, std::size_t bytes,
+                                       context_ref context = {}) {
+        cls_program handle = nullptr;
+        const cls_status status = cls_program_from_binary(context.get(), binary, bytes, &handle);
         return detail::own<program>(status, handle);
     }
 };

@@ -46,6 +46,26 @@ CLS_API cls_status cls_program_from_source(cls_context context, const char *sour
 CLS_API cls_status cls_program_load(cls_context context, const char *path, const char *options,
                                     cls_program *out);
 
+/**
+ * Gets a program as bytes, from which cls_program_from_binary makes it again, without the compiler, in another process:
+ * the driver's binary, what the library knew from the source, the device that it is for, and a checksum. They do not hold the source, unless
+ * the driver's binary does. `bytes` receives their number; they are written to `binary` if `room` is not 0.
+ * @retval CLS_ERROR_INVALID_VALUE `bytes` is null, or `binary` with a `room` above 0; or `room` is too small, but not 0
+ * @retval CLS_ERROR_UNSUPPORTED   the driver gives no binary
+ */
+CLS_API cls_status cls_program_get_binary(cls_program program, void *binary, size_t room,
+                                          size_t *bytes);
+
+/**
+ * Makes a program from the bytes of cls_program_get_binary, with the options that it was built with. Keep the source: a
+ * binary is for one device and one version of its driver. A launch does not compare the size of a value of a structure
+ * type, which is known from the source, and on drivers that tell nothing of the parameters of a binary no argument at all.
+ * @retval CLS_ERROR_INVALID_VALUE null; or not all of these bytes, unaltered
+ * @retval CLS_ERROR_UNSUPPORTED   of another device or version of the driver, or the driver refuses it: build from source
+ */
+CLS_API cls_status cls_program_from_binary(cls_context context, const void *binary, size_t bytes,
+                                           cls_program *out);
+
 /** Destroys a program. Its kernels remain usable. */
 CLS_API cls_status cls_program_destroy(cls_program program);
 

@@ -56,10 +56,13 @@ struct program {
     cl_program cl;
     bool odd_groups, ignores_grid; /* of all its kernels: takes_odd_groups, may_be_cut */
     char *may_be_cut;              /* names of the others that may be; NULL: none */
-    char *source, *name, *options; /* what it was built from */
+    char *source, *name, *options; /* what it was built from; a NULL source: not from OpenCL C */
 };
 
 extern struct object_pool program_pool, kernel_pool;
+
+/* Whether a kernel of the program cannot tell a launch in two parts from one. */
+bool program_may_be_cut(const struct program *program, const char *function);
 
 /* Makes a kernel object of a built program; `program` may be NULL. */
 cls_status kernel_new(struct context *context, struct program *program, cl_program cl,

@@ -98,7 +98,8 @@ static size_t size_of(const struct kernel *kernel, const char *type) {
 static void find_size(const struct kernel *kernel, cl_kernel instance, unsigned i, const char *type,
                       struct parameter *out) {
     struct detail held;
-    if (!kernel->program || !kernel_takes_any_size(kernel->context->device, instance, i))
+    if (!kernel->program || !kernel->program->source ||
+        !kernel_takes_any_size(kernel->context->device, instance, i))
         return;
     error_save(&held);
     out->size = size_of(kernel, type);

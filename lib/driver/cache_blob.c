@@ -51,29 +51,37 @@ void *cache_blob_pack(enum cache_kind kind, struct cache_bytes key, struct cache
 }
 
 /* The sizes are compared one after the other with what is left, so that no sum can overflow. */
-static bool header_fits(const struct header *header, size_t size, enum cache_kind kind,
-                        struct cache_bytes key) {
+static bool header_fits(const struct header *header, size_t size, enum cache_kind kind) {
     return !memcmp(header->magic, magic, sizeof magic) && header->format == FORMAT &&
-           header->kind == (uint32_t)kind && header->key_size == key.size &&
-           header->key_size <= size - sizeof *header &&
+           header->kind == (uint32_t)kind && header->key_size <= size - sizeof *header &&
            header->payload_size == size - sizeof *header - header->key_size;
 }
 
-bool cache_blob_parse(struct cache_bytes blob, enum cache_kind kind, struct cache_bytes key,
-                      struct cache_bytes *payload) {
+bool cache_blob_open(struct cache_bytes blob, enum cache_kind kind, struct cache_bytes *key,
+                     struct cache_bytes *payload) {
     struct header header;
     const char *bytes = blob.bytes;
     if (blob.size < sizeof header)
         return false;
     memcpy(&header, bytes, sizeof header);
-    if (!header_fits(&header, blob.size, kind, key))
+    if (!header_fits(&header, blob.size, kind))
         return false;
     uint64_t sum[2];
     checksum(bytes, blob.size, sum);
-    if (memcmp(sum, header.checksum, sizeof sum) != 0 ||
-        memcmp(bytes + sizeof header, key.bytes, key.size) != 0)
+    if (memcmp(sum, header.checksum, sizeof sum) != 0)
         return false;
-    payload->bytes = bytes + sizeof header + key.size;
+    *key = (struct cache_bytes){bytes + sizeof header, (size_t)header.key_size};
+    payload->bytes = bytes + sizeof header + key->size;
     payload->size = (size_t)header.payload_size;
+    return true;
+}
+
+bool cache_blob_parse(struct cache_bytes blob, enum cache_kind kind, struct cache_bytes key,
+                      struct cache_bytes *payload) {
+    struct cache_bytes own, found;
+    if (!cache_blob_open(blob, kind, &own, &found) || own.size != key.size ||
+        memcmp(own.bytes, key.bytes, key.size) != 0)
+        return false;
+    *payload = found;
     return true;
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum cache_kind { CACHE_PROGRAM = 1, CACHE_CAPS = 2, CACHE_BLAS = 3 };
+enum cache_kind { CACHE_PROGRAM = 1, CACHE_CAPS = 2, CACHE_BLAS = 3, CACHE_BINARY = 4 };
 
 /* Bytes that the holder of this struct does not own. */
 struct cache_bytes {
@@ -23,8 +23,12 @@ struct cache_bytes {
 void *cache_blob_pack(enum cache_kind kind, struct cache_bytes key, struct cache_bytes payload,
                       size_t *size);
 
-/* True if this is a whole and unaltered file of this format, of this kind and for exactly this key; sets
- * `*payload` to its part of `blob` then. */
+/* True if this is a whole and unaltered file of this format and kind; sets `*key` and `*payload` to their parts of
+ * `blob` then. */
+bool cache_blob_open(struct cache_bytes blob, enum cache_kind kind, struct cache_bytes *key,
+                     struct cache_bytes *payload);
+
+/* The same, and it is for exactly this key. */
 bool cache_blob_parse(struct cache_bytes blob, enum cache_kind kind, struct cache_bytes key,
                       struct cache_bytes *payload);
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "driver/build_log.h"
 #include "driver/cache_claim.h"
+#include "driver/program_binary.h"
 #include "driver/program_disk.h"
 #include "driver/ptx.h"
 #include "driver/serial.h"
@@ -183,6 +184,32 @@ void program_release(cl_program program) {
         return;
     clReleaseProgram(program);
     driver_end(NULL);
+}
+
+cls_status program_get_binary(const struct device *device, cl_program program,
+                              struct cache_bytes *out) {
+    if (!driver_begin(device))
+        return driver_gone();
+    *out = program_to_binary(device, program);
+    driver_end(device);
+    if (!out->bytes)
+        return error_set(CLS_ERROR_UNSUPPORTED, "%s gives no binary of the program",
+                         device->info.name);
+    return CLS_SUCCESS;
+}
+
+cls_status program_build_binary(const struct device *device, cl_context context,
+                                struct cache_bytes binary, const char *options, cl_program *out) {
+    if (!driver_begin(device))
+        return driver_gone();
+    const cl_int code = program_from_binary(device, context, binary, options, out);
+    driver_end(device);
+    if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
+        return driver_status(code, "clCreateProgramWithBinary");
+    if (code != CL_SUCCESS)
+        return error_set_code(CLS_ERROR_UNSUPPORTED, code, "%s refuses the binary: %s",
+                              device->info.name, cl_code_name(code));
+    return CLS_SUCCESS;
 }
 
 /* "f;g" as "f g"; false where the driver does not tell. */

@@ -7,6 +7,7 @@
 #ifndef CLSTREAM_DRIVER_PROGRAM_H
 #define CLSTREAM_DRIVER_PROGRAM_H
 
+#include "driver/cache_blob.h"
 #include "driver/device.h"
 
 struct program_spec {
@@ -20,6 +21,14 @@ struct program_spec {
 cls_status program_build(struct device *device, cl_context context, const struct program_spec *spec,
                          cl_program *out);
 void program_release(cl_program program);
+
+/* The binary of a built program, which the caller frees. CLS_ERROR_UNSUPPORTED: the driver gives none. */
+cls_status program_get_binary(const struct device *device, cl_program program,
+                              struct cache_bytes *out);
+
+/* Builds a program from a whole and unaltered binary. CLS_ERROR_UNSUPPORTED: the driver refuses it. */
+cls_status program_build_binary(const struct device *device, cl_context context,
+                                struct cache_bytes binary, const char *options, cl_program *out);
 
 /* A new cl_kernel; CLS_ERROR_NOT_FOUND when the program has none of that name. */
 cls_status program_create_kernel(cl_program program, const char *name, cl_kernel *out);

@@ -39,6 +39,24 @@ class Program(capi.Handle):
                                            options and options.encode()))
         return program
 
+    @classmethod
+    def from_binary(cls, binary, context=None):
+        """Makes a program from the bytes of Program.binary."""
+        program = cls.__new__(cls)
+        program.context = context_of(None, context)
+        binary = bytes(binary)
+        capi.Handle.__init__(program, make("cls_program_from_binary", program.context.handle, binary, len(binary)))
+        return program
+
+    @property
+    def binary(self):
+        """The program as bytes, for this device and this version of its driver."""
+        size = ctypes.c_size_t()
+        call("cls_program_get_binary", self.handle, None, 0, ctypes.byref(size))
+        memory = ctypes.create_string_buffer(size.value)
+        call("cls_program_get_binary", self.handle, memory, size.value, ctypes.byref(size))
+        return memory.raw
+
     def kernel(self, name):
         """The kernel of this name."""
         return Kernel(make("cls_kernel_create", self.handle, name.encode()), self.context)

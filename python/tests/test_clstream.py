@@ -511,6 +511,15 @@ class Kernels(unittest.TestCase):
             cs.Program.load(path).kernel("one")(3, x)
             np.testing.assert_array_equal(x.to_host(), [1, 1, 1])
 
+    def test_binary(self):
+        binary = cs.Program("kernel void two(global int *x) { x[get_global_id(0)] = 2; }").binary
+        x = cs.zeros(3, np.int32)
+        cs.Program.from_binary(binary).kernel("two")(3, x)
+        np.testing.assert_array_equal(x.to_host(), [2, 2, 2])
+        with self.assertRaises(cs.Error) as caught:
+            cs.Program.from_binary(binary[:-1])
+        self.assertEqual(caught.exception.status, cs.Status.ERROR_INVALID_VALUE)
+
 
 class Batches(unittest.TestCase):
     def test_chain(self):

@@ -230,7 +230,8 @@ static void test_graphs() {
     const auto x = cls::array<float>::from_host(host);
     const std::string name = "twice", source = "kernel void twice(global float *x)"
                                                "{ x[get_global_id(0)] *= 2; }";
-    const auto kernel = cls::program::from_source(source, name + ".cl").create_kernel(name);
+    const auto bytes = cls::program::from_source(source, name + ".cl").binary();
+    const auto kernel = cls::program::from_binary(bytes.data(), bytes.size()).create_kernel(name);
     cls::check(cls_stream_begin_capture(stream.get(), "twice"));
     kernel.launch_async(cls_launch_1d(3), stream, x);
     const auto graph = cls::make<cls_stream_end_capture>(stream.get());

@@ -302,6 +302,37 @@ static void program_build(struct run *run, bool warm) {
 static void program_cold(struct run *run) { program_build(run, false); }
 static void program_warm(struct run *run) { program_build(run, true); }
 
+/* Of the kernel's program: its binary, and a program of that in its place. */
+static bool pass_through_binary(struct run *run, struct world *world) {
+    size_t size = 0;
+    cls_program again = NULL;
+    if (!ok(run, cls_program_get_binary(world->program, NULL, 0, &size)))
+        return false;
+    void *bytes = malloc(size);
+    bool good = bytes && ok(run, cls_program_get_binary(world->program, bytes, size, &size)) &&
+                ok(run, cls_program_from_binary(world->context, bytes, size, &again));
+    free(bytes);
+    if (!good)
+        return false;
+    good =
+        ok(run, cls_kernel_destroy(world->kernel)) && ok(run, cls_program_destroy(world->program));
+    world->kernel = NULL;
+    world->program = again;
+    return good && ok(run, cls_kernel_create(again, "scale", &world->kernel));
+}
+
+static void program_bytes(struct run *run) {
+    struct world world;
+    if (world_open(run, &world, 1) && open_kernel(run, &world) &&
+        pass_through_binary(run, &world)) {
+        cls_stream stream = world.streams[0];
+        if (upload(run, &world, world.a, stream) && launch(run, &world, world.a, 2, 1, stream) &&
+            download(run, &world, world.a, stream) && synchronize(run, stream))
+            expect_scaled(run, &world, 2, 1);
+    }
+    world_close(run, &world);
+}
+
 static void typed_operations(struct run *run) {
     struct world world;
     if (world_open(run, &world, 1)) {
@@ -367,6 +398,7 @@ const struct scenario scenarios[] = {
     {"host_functions", host_functions},
     {"program_cold", program_cold},
     {"program_warm", program_warm},
+    {"program_bytes", program_bytes},
     {"typed_operations", typed_operations},
     {"in_order", in_order},
     {"bounded", bounded},
