@@ -1070,6 +1070,14 @@ class program : public owner<program_ref> {
             cls_program_load(context.get(), path.get(), options.get(), &handle);
         return detail::own<program>(status, handle);
     }
+    /** From SPIR-V. `name` and `options` as in cls_program_from_source. */
+    static result<program> from_il(const void *il, std::size_t bytes, c_string name = {},
+                                   c_string options = {}, context_ref context = {}) {
+        cls_program handle = nullptr;
+        const cls_status status =
+            cls_program_from_il(context.get(), il, bytes, name.get(), options.get(), &handle);
+        return detail::own<program>(status, handle);
+    }
     /** From the bytes of binary(). */
     static result<program> from_binary(const void *binary, std::size_t bytes,
                                        context_ref context = {}) {

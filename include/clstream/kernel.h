@@ -66,6 +66,16 @@ CLS_API cls_status cls_program_get_binary(cls_program program, void *binary, siz
 CLS_API cls_status cls_program_from_binary(cls_context context, const void *binary, size_t bytes,
                                            cls_program *out);
 
+/**
+ * Builds a program from SPIR-V of the environment OpenCL, where the device takes it. `name` and `options` as in
+ * cls_program_from_source; `bytes` is the size in bytes. The program is not cached on disk.
+ * @retval CLS_ERROR_INVALID_VALUE null, or these bytes do not begin as SPIR-V does
+ * @retval CLS_ERROR_UNSUPPORTED   the device takes no intermediate language, which takes OpenCL 2.1
+ * @retval CLS_ERROR_BUILD_FAILED  the detail holds the compiler's log, or the versions of SPIR-V that the device takes
+ */
+CLS_API cls_status cls_program_from_il(cls_context context, const void *il, size_t bytes,
+                                       const char *name, const char *options, cls_program *out);
+
 /** Destroys a program. Its kernels remain usable. */
 CLS_API cls_status cls_program_destroy(cls_program program);
 

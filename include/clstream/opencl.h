@@ -8,7 +8,7 @@
  * destroyed and the work is done, a cl_context once all objects of the context are destroyed too;
  * the caller keeps its own reference. Objects that the library hands out are borrowed unless
  * stated otherwise: the caller does not release them. The library cannot check an OpenCL object
- * before the driver reads it. A null object is CLS_ERROR_INVALID_VALUE, and a buffer or queue of
+ * before the driver reads it. A null object is CLS_ERROR_INVALID_VALUE, and a buffer, program or queue of
  * another context than the call's is CLS_ERROR_WRONG_CONTEXT; passing a released object is an error
  * of the caller that may crash.
  *
@@ -57,6 +57,16 @@ CLS_API cls_status cls_buffer_wrap(cls_context context, cl_mem memory, cls_buffe
  * @retval CLS_ERROR_WRONG_CONTEXT also a queue of another device of the context's cl_context
  */
 CLS_API cls_status cls_stream_wrap(cls_context context, cl_command_queue queue, cls_stream *out);
+
+/**
+ * Creates a program from the caller's cl_program, which is built for the context's device, by whatever way: from several
+ * sources or libraries, from a binary of another compiler. The library knows nothing of its source (cls_launch).
+ * @retval CLS_ERROR_INVALID_STATE it is not built for the device
+ */
+CLS_API cls_status cls_program_wrap(cls_context context, cl_program program, cls_program *out);
+
+/** Gets the program's cl_program, borrowed. */
+CLS_API cls_status cls_program_get_cl(cls_program program, cl_program *out);
 
 /** Gets the context's cl_context and device, borrowed. Either out-parameter may be NULL. */
 CLS_API cls_status cls_context_get_cl(cls_context context, cl_context *out, cl_device_id *device);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cls_program: the user's programs, from OpenCL C and from binaries. */
+/* cls_program: the user's programs, from OpenCL C, binaries, SPIR-V and the user's own OpenCL. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <clstream/opencl.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -157,6 +159,78 @@ cls_status cls_program_load(cls_context context, const char *path, const char *o
     return status;
 }
 
+/* --- other origins --- */
+
+/* Gives out a program that was made in a context; `call` is the public function that made it. */
+static cls_status hand_out(struct context *context, cls_status status, struct program *program,
+                           const char *call, cls_program *out) {
+    if (!status) {
+        *out = object_handle(&program->object);
+        object_note_call(*out, call);
+    }
+    context_put(context);
+    return status;
+}
+
+static bool is_spirv(const void *il, size_t bytes) {
+    enum { HEADER_BYTES = 20 };
+    uint32_t magic = 0;
+    if (bytes >= HEADER_BYTES && bytes % sizeof magic == 0)
+        memcpy(&magic, il, sizeof magic);
+    return magic == 0x07230203 || magic == 0x03022307;
+}
+
+cls_status cls_program_from_il(cls_context handle, const void *il, size_t bytes, const char *name,
+                               const char *options, cls_program *out) {
+    const struct program_spec spec = {name ? name : "module", NULL, options ? options : ""};
+    struct context *context;
+    struct program *program = NULL;
+    cl_program cl;
+    if (!il || !out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_program_from_il: %s is null",
+                         il ? "out" : "il");
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    if (is_spirv(il, bytes))
+        status = program_build_il(context->device, context->cl, (struct cache_bytes){il, bytes},
+                                  &spec, &cl);
+    else
+        status = error_set(CLS_ERROR_INVALID_VALUE, "%s: these %zu bytes are no SPIR-V", spec.name,
+                           bytes);
+    if (!status)
+        status = program_new(context, cl, spec.name, spec.options, &program);
+    return hand_out(context, status, program, "cls_program_from_il", out);
+}
+
+cls_status cls_program_wrap(cls_context handle, cl_program cl, cls_program *out) {
+    struct context *context;
+    struct program *program = NULL;
+    if (!cl || !out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_program_wrap: %s is null",
+                         cl ? "out" : "program");
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = program_adopt(context->device, context->cl, cl);
+    if (!status)
+        status = program_new(context, cl, "a wrapped program", "", &program);
+    return hand_out(context, status, program, "cls_program_wrap", out);
+}
+
+cls_status cls_program_get_cl(cls_program handle, cl_program *out) {
+    struct program *program = object_acquire(&program_pool, handle);
+    if (!program)
+        return object_invalid(&program_pool, handle);
+    cls_status status = context_check(program->context);
+    if (!status && !out)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "cls_program_get_cl: out is null");
+    if (!status)
+        *out = program->cl;
+    object_release(&program->object);
+    return status;
+}
+
 cls_status cls_program_destroy(cls_program handle) {
     return object_destroy(&program_pool, handle) ? CLS_SUCCESS
                                                  : object_invalid(&program_pool, handle);
@@ -278,7 +352,7 @@ cls_status cls_program_from_binary(cls_context handle, const void *binary, size_
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_program_from_binary: %s is null",
                          binary ? "out" : "binary");
     struct context *context;
-    struct program *program;
+    struct program *program = NULL;
     struct cache_bytes payload;
     cls_status status = context_get(handle, &context);
     if (status)
@@ -286,10 +360,5 @@ cls_status cls_program_from_binary(cls_context handle, const void *binary, size_
     status = program_unpack(context, (struct cache_bytes){binary, bytes}, &payload);
     if (!status)
         status = program_of_binary(context, payload, &program);
-    if (!status) {
-        *out = object_handle(&program->object);
-        object_note_call(*out, "cls_program_from_binary");
-    }
-    context_put(context);
-    return status;
+    return hand_out(context, status, program, "cls_program_from_binary", out);
 }

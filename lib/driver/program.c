@@ -212,6 +212,64 @@ cls_status program_build_binary(const struct device *device, cl_context context,
     return CLS_SUCCESS;
 }
 
+static cls_status build_il(const struct device *device, cl_context context, struct cache_bytes il,
+                           const struct program_spec *spec, cl_program *out) {
+    char versions[IL_ROOM];
+    device_il_versions(device, versions);
+    if (!*versions)
+        return error_set(CLS_ERROR_UNSUPPORTED, "%s takes no intermediate language",
+                         device->info.name);
+    cl_program program;
+    const cl_int code = program_from_il(device, context, il, spec->options, &program);
+    cls_status status = CLS_SUCCESS;
+    if (code == CL_INVALID_VALUE)
+        status = error_set_code(CLS_ERROR_BUILD_FAILED, code, "%s refuses %s; it takes %s",
+                                device->info.name, spec->name, versions);
+    else if (code != CL_SUCCESS)
+        status = report_build(device, spec, "", program, code);
+    if (!status)
+        *out = program;
+    else if (program)
+        clReleaseProgram(program);
+    return status;
+}
+
+cls_status program_build_il(const struct device *device, cl_context context, struct cache_bytes il,
+                            const struct program_spec *spec, cl_program *out) {
+    if (!driver_begin(device))
+        return driver_gone();
+    cls_status status = build_il(device, context, il, spec, out);
+    driver_end(device);
+    return status;
+}
+
+/* The context of a program that the driver does not know is none. */
+static cls_status check_own(const struct device *device, cl_context context, cl_program program) {
+    cl_context own = NULL;
+    cl_build_status built = CL_BUILD_NONE;
+    cl_int code = clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof own, &own, NULL);
+    if (code != CL_SUCCESS)
+        return driver_status(code, "clGetProgramInfo(CL_PROGRAM_CONTEXT)");
+    if (own != context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "the program is of another cl_context");
+    code = clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_STATUS, sizeof built, &built,
+                                 NULL);
+    if (code != CL_SUCCESS || built != CL_BUILD_SUCCESS)
+        return error_set_code(CLS_ERROR_INVALID_STATE, code, "the program is not built for %s",
+                              device->info.name);
+    return CLS_SUCCESS;
+}
+
+cls_status program_adopt(const struct device *device, cl_context context, cl_program program) {
+    if (!driver_begin(device))
+        return driver_gone();
+    cls_status status = check_own(device, context, program);
+    if (!status)
+        status = driver_status(clRetainProgram(program), "clRetainProgram");
+    driver_end(device);
+    return status;
+}
+
 /* "f;g" as "f g"; false where the driver does not tell. */
 static bool list_kernels(cl_program program, char *text, size_t room) {
     if (clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, room, text, NULL) != CL_SUCCESS)

@@ -30,6 +30,13 @@ cls_status program_get_binary(const struct device *device, cl_program program,
 cls_status program_build_binary(const struct device *device, cl_context context,
                                 struct cache_bytes binary, const char *options, cl_program *out);
 
+/* Builds a program from an intermediate language. CLS_ERROR_UNSUPPORTED: the device takes none. */
+cls_status program_build_il(const struct device *device, cl_context context, struct cache_bytes il,
+                            const struct program_spec *spec, cl_program *out);
+
+/* Checks the user's program, and retains it. */
+cls_status program_adopt(const struct device *device, cl_context context, cl_program program);
+
 /* A new cl_kernel; CLS_ERROR_NOT_FOUND when the program has none of that name. */
 cls_status program_create_kernel(cl_program program, const char *name, cl_kernel *out);
 

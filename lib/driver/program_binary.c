@@ -19,6 +19,22 @@ cl_int program_from_binary(const struct device *device, cl_context context,
     return code;
 }
 
+void device_il_versions(const struct device *device, char text[IL_ROOM]) {
+    if (device->cl_version < 210 ||
+        clGetDeviceInfo(device->id, CL_DEVICE_IL_VERSION, IL_ROOM, text, NULL) != CL_SUCCESS)
+        text[0] = '\0';
+}
+
+cl_int program_from_il(const struct device *device, cl_context context, struct cache_bytes il,
+                       const char *options, cl_program *out) {
+    cl_int code;
+    cl_program program = clCreateProgramWithIL(context, il.bytes, il.size, &code);
+    if (code == CL_SUCCESS)
+        code = clBuildProgram(program, 1, &device->id, options, NULL, NULL);
+    *out = program;
+    return code;
+}
+
 /* A program of several devices has a binary for each, in an order of its own. */
 struct binary_list {
     cl_uint count;

@@ -197,7 +197,7 @@ cls_reduce_rows_async iMVp   cls_reduce_columns_async iMVp   cls_transpose_async
 cls_binary_rows_async iMVMp   cls_binary_rows_reversed_async iMVMp
 cls_binary_columns_async iMVMp   cls_binary_columns_reversed_async iMVMp
 cls_program_from_source psssp   cls_program_load pssp   cls_program_destroy p
-cls_program_get_binary ppzp   cls_program_from_binary ppzp
+cls_program_get_binary ppzp   cls_program_from_binary ppzp   cls_program_from_il ppzssp
 cls_kernel_create psp   cls_kernel_destroy p   cls_kernel_launch_async pppup
 cls_batch_create ppp   cls_batch_destroy p   cls_batch_upload ppizp   cls_batch_array pAp   cls_batch_scalar pipp
 cls_batch_bind_upload pqp   cls_batch_bind_array pqA   cls_batch_bind_scalar pqp

@@ -40,6 +40,16 @@ class Program(capi.Handle):
         return program
 
     @classmethod
+    def from_il(cls, il, name=None, options=None, context=None):
+        """Builds a program from SPIR-V, as bytes."""
+        program = cls.__new__(cls)
+        program.context = context_of(None, context)
+        il = bytes(il)
+        capi.Handle.__init__(program, make("cls_program_from_il", program.context.handle, il, len(il),
+                                           name and name.encode(), options and options.encode()))
+        return program
+
+    @classmethod
     def from_binary(cls, binary, context=None):
         """Makes a program from the bytes of Program.binary."""
         program = cls.__new__(cls)

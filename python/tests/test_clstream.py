@@ -519,6 +519,7 @@ class Kernels(unittest.TestCase):
         with self.assertRaises(cs.Error) as caught:
             cs.Program.from_binary(binary[:-1])
         self.assertEqual(caught.exception.status, cs.Status.ERROR_INVALID_VALUE)
+        self.assertRaisesRegex(cs.Error, "no SPIR-V", cs.Program.from_il, b"x" * 20)
 
 
 class Batches(unittest.TestCase):

@@ -116,6 +116,7 @@ static const struct interop {
     {"cl_context", offsetof(struct stock, cl_context), 0},
     {"cl_device", offsetof(struct stock, cl_device), 0},
     {"cl_mem", offsetof(struct stock, cl_mem), offsetof(struct stock, cl_foreign_mem)},
+    {"cl_program", offsetof(struct stock, cl_program), offsetof(struct stock, cl_foreign_program)},
     {"cl_queue", offsetof(struct stock, cl_queue), offsetof(struct stock, cl_foreign_queue)},
     {"cl_event", offsetof(struct stock, cl_event), 0},
 };
@@ -178,6 +179,7 @@ const struct kind handle_kinds[] = {
     {"cl_context", good_cl, bad_cl, NULL},
     {"cl_device", good_cl, bad_cl, NULL},
     {"cl_mem", good_cl, bad_cl, NULL},
+    {"cl_program", good_cl, bad_cl, NULL},
     {"cl_queue", good_cl, bad_cl, NULL},
     {"cl_event", good_cl, bad_cl, NULL},
     {NULL, NULL, NULL, NULL},

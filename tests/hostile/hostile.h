@@ -183,6 +183,7 @@ extern struct stock {
     cl_context cl_context, cl_foreign; /* of the other context; of home */
     cl_device_id cl_device;
     cl_mem cl_mem, cl_foreign_mem;
+    cl_program cl_program, cl_foreign_program;
     cl_command_queue cl_queue, cl_foreign_queue;
     cl_event cl_event;
     size_t device, max_allocation;

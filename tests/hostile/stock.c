@@ -358,6 +358,8 @@ static bool make_cl(cls_context home, cls_context other) {
         cls_context_get_cl(home, &stock.cl_foreign, NULL) ||
         cls_buffer_get_cl(stock.handles[BUFFER].foreign, &stock.cl_mem) ||
         cls_buffer_get_cl(stock.from, &stock.cl_foreign_mem) ||
+        cls_program_get_cl(stock.handles[PROGRAM].foreign, &stock.cl_program) ||
+        cls_program_get_cl(stock.handles[PROGRAM].live, &stock.cl_foreign_program) ||
         cls_event_get_cl(stock.timed, &stock.cl_event))
         return false;
     stock.cl_queue = clCreateCommandQueue(stock.cl_context, stock.cl_device, 0, &status);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/opencl.h>
+
 #include "world.h"
 
 static void create_and_destroy(struct run *run) {
@@ -302,23 +304,30 @@ static void program_build(struct run *run, bool warm) {
 static void program_cold(struct run *run) { program_build(run, false); }
 static void program_warm(struct run *run) { program_build(run, true); }
 
-/* Of the kernel's program: its binary, and a program of that in its place. */
+/* The kernel of another program in its place. */
+static bool replace_program(struct run *run, struct world *world, cls_program by) {
+    const bool good =
+        ok(run, cls_kernel_destroy(world->kernel)) && ok(run, cls_program_destroy(world->program));
+    world->kernel = NULL;
+    world->program = by;
+    return good && ok(run, cls_kernel_create(by, "scale", &world->kernel));
+}
+
+/* By its binary, then by its cl_program. */
 static bool pass_through_binary(struct run *run, struct world *world) {
     size_t size = 0;
-    cls_program again = NULL;
+    cl_program cl;
+    cls_program again = NULL, wrapped = NULL;
     if (!ok(run, cls_program_get_binary(world->program, NULL, 0, &size)))
         return false;
     void *bytes = malloc(size);
-    bool good = bytes && ok(run, cls_program_get_binary(world->program, bytes, size, &size)) &&
-                ok(run, cls_program_from_binary(world->context, bytes, size, &again));
+    const bool good = bytes &&
+                      ok(run, cls_program_get_binary(world->program, bytes, size, &size)) &&
+                      ok(run, cls_program_from_binary(world->context, bytes, size, &again));
     free(bytes);
-    if (!good)
-        return false;
-    good =
-        ok(run, cls_kernel_destroy(world->kernel)) && ok(run, cls_program_destroy(world->program));
-    world->kernel = NULL;
-    world->program = again;
-    return good && ok(run, cls_kernel_create(again, "scale", &world->kernel));
+    return good && replace_program(run, world, again) && ok(run, cls_program_get_cl(again, &cl)) &&
+           ok(run, cls_program_wrap(world->context, cl, &wrapped)) &&
+           replace_program(run, world, wrapped);
 }
 
 static void program_bytes(struct run *run) {
