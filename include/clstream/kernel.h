@@ -114,7 +114,13 @@ typedef enum cls_arg_type {
     CLS_ARG_FLOAT = 2    /**< a floating-point number */
 } cls_arg_type;
 
-/** One argument of a launch, made by one of the cls_arg_* functions. The launch copies values. */
+/** Most bytes of a value that a cls_arg holds itself: of all types of OpenCL C, and of most structures. */
+#define CLS_ARG_VALUE_BYTES 128
+
+/**
+ * One argument of a launch, made by one of the cls_arg_* functions. It may be kept for later launches, but for
+ * a value of more than CLS_ARG_VALUE_BYTES bytes, of which it holds the address. The launch copies values.
+ */
 typedef struct cls_arg {
     cls_arg_kind kind; /**< says which of the other fields apply */
     cls_access access; /**< of a buffer; if not UNKNOWN, applies to the `size` bytes from
@@ -128,8 +134,8 @@ typedef struct cls_arg {
             cls_buffer buffer;
             size_t offset;
         } part;
-        const void *pointer; /**< a value of more than 16 bytes, read during the call */
-        unsigned char bytes[16];
+        const void *pointer; /**< a longer value, read during the call */
+        unsigned char bytes[CLS_ARG_VALUE_BYTES];
     } u; /**< for cls_arg_* to fill in */
 } cls_arg;
 
@@ -203,8 +209,8 @@ static inline cls_arg cls_arg_local(size_t bytes) {
 }
 
 /**
- * A value of any type by its address and size, as in clSetKernelArg. The launch call reads the
- * value, and refuses a null address.
+ * A value of any type by its address and size, as in clSetKernelArg. It is copied, or if it is longer than
+ * CLS_ARG_VALUE_BYTES read by the launch call. A null address is refused there.
  */
 static inline cls_arg cls_arg_value(const void *value, size_t size) {
     cls_arg arg;

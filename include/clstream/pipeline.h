@@ -10,7 +10,7 @@
  * reads or writes: it is in use until the iteration's work is done. To use it again for a later
  * iteration, record an event behind the work in the stage's function, and wait for it
  * (cls_event_synchronize) before touching the memory; cls_pipeline_synchronize waits for all
- * iterations. The values of kernel arguments are copied, up to 16 bytes each.
+ * iterations. The values of kernel arguments are copied, up to CLS_ARG_VALUE_BYTES each.
  *
  * Statuses common to all calls: CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED. Every
  * function may be called from any thread, but only one thread at a time may submit iterations.
@@ -120,8 +120,8 @@ typedef struct cls_stage {
     cls_kernel kernel;          /**< if fn is NULL: launched with the inputs, the outputs, and
                                      args; keep it as long as the pipeline */
     cls_launch launch;          /**< shape of the kernel's launch */
-    const cls_arg *args;        /**< values of more than 16 bytes must live as long as the
-                                     pipeline */
+    const cls_arg *args;        /**< longer values than CLS_ARG_VALUE_BYTES must live
+                                     as long as the pipeline */
     unsigned n_args;            /**< number of `args` */
     cls_stream stream;          /**< NULL: the pipeline creates one */
 } cls_stage;

@@ -58,7 +58,7 @@ class Part(ctypes.Structure):
 
 
 class ArgUnion(ctypes.Union):
-    _fields_ = [("buffer", c_void_p), ("part", Part), ("pointer", c_void_p), ("bytes", ctypes.c_ubyte * 16)]
+    _fields_ = [("buffer", c_void_p), ("part", Part), ("pointer", c_void_p), ("bytes", ctypes.c_ubyte * 128)]
 
 
 class Arg(ctypes.Structure):

@@ -121,7 +121,7 @@ def _set(out, value, position, held):
         content = value if isinstance(value, bytes) else value.tobytes()
         out.kind, out.size = _VALUE, len(content)
         out.type = 0 if isinstance(value, bytes) else _TYPES.get(value.dtype.kind, 0)
-        if len(content) <= 16:
+        if len(content) <= ctypes.sizeof(out.u.bytes):
             ctypes.memmove(out.u.bytes, content, len(content))
         else:
             held.append(ctypes.create_string_buffer(content, len(content)))  # read during the call

@@ -27,6 +27,8 @@ static const char source[] =
     "    for (int i = 0; i < 6; i++) sum = sum * 31 + w.a[i];\n"
     "    out[0] = sum; out[1] = (ulong)w.b; out[2] = w.c; out[3] = u; out[4] = (ulong)l;\n"
     "}\n"
+    "typedef struct { uint word[34]; } words;\n"
+    "kernel void last(global uint *out, words v) { out[0] = v.word[33] + v.word[0]; }\n"
     "kernel void maybe(global uint *out, global const uint *in) { out[0] = in ? in[0] : 77; }\n"
     "kernel void looked_up(constant uint *table, global uint *out) { out[0] = table[2]; }\n"
     "kernel __attribute__((reqd_work_group_size(4, 2, 1))) void by_eights(global uint *out) {\n"
@@ -229,7 +231,6 @@ static void test_values_of_any_size_are_copied_by_the_call(void **state) {
         float b;
         _Alignas(8) uint64_t c; /* as a ulong is in OpenCL, and not in all of C */
     } wide = {{1, 2, 3, 4, 5, 6}, 12.75f, 1ull << 40};
-    _Static_assert(sizeof(struct wide) > 16, "more than fits the argument itself");
     rig_need("structure_arguments");
     cls_kernel by_value = kernel_of("by_value");
     cls_stream stream = rig_stream();
@@ -242,10 +243,10 @@ static void test_values_of_any_size_are_copied_by_the_call(void **state) {
     cls_arg args[] = {cls_arg_buffer(out), cls_arg_value(&wide, sizeof wide), cls_arg_u8(200),
                       cls_arg_i64(-3)};
     cls_launch shape = cls_launch_1d(1);
-    OK(cls_kernel_launch_async(by_value, &shape, args, 4, stream));
     for (int i = 0; i < 6; i++)
         expected = expected * 31 + wide.a[i];
-    memset(&wide, 0xff, sizeof wide);
+    memset(&wide, 0xff, sizeof wide); /* the argument holds it */
+    OK(cls_kernel_launch_async(by_value, &shape, args, 4, stream));
     memset(args, 0xff, sizeof args);
     gate_open(&gate);
     OK(cls_copy_d2h(seen, out, 0, sizeof seen, stream));
@@ -254,6 +255,33 @@ static void test_values_of_any_size_are_copied_by_the_call(void **state) {
     OK(cls_stream_destroy(stream));
     OK(cls_buffer_destroy(out));
     OK(cls_kernel_destroy(by_value));
+    gate_destroy(&gate);
+}
+
+/* More than an argument holds: the launch copies it. */
+static void test_long_values_are_copied_by_the_launch(void **state) {
+    (void)state;
+    struct {
+        uint32_t word[CLS_ARG_VALUE_BYTES / 4 + 2];
+    } value = {{3, 5}};
+    rig_need("structure_arguments");
+    cls_kernel last = kernel_of("last");
+    cls_stream stream = rig_stream();
+    cls_buffer out = rig_cells(1);
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    const cls_arg args[] = {cls_arg_buffer(out), cls_arg_value(&value, sizeof value)};
+    const cls_launch shape = cls_launch_1d(1);
+    value.word[33] = 40;
+    OK(cls_kernel_launch_async(last, &shape, args, 2, stream));
+    memset(&value, 0xff, sizeof value);
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(rig_cell(out, 0), 43);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(out));
+    OK(cls_kernel_destroy(last));
     gate_destroy(&gate);
 }
 
@@ -599,6 +627,7 @@ int main(void) {
         cmocka_unit_test(test_local_memory),
         cmocka_unit_test(test_more_local_memory_than_there_is),
         cmocka_unit_test(test_values_of_any_size_are_copied_by_the_call),
+        cmocka_unit_test(test_long_values_are_copied_by_the_launch),
         cmocka_unit_test(test_each_launch_has_its_own_arguments),
         cmocka_unit_test(test_a_handle_that_comes_back_means_its_new_memory),
         cmocka_unit_test(test_null_and_constant_buffers),
