@@ -106,9 +106,11 @@ kernel __attribute__((reqd_work_group_size(64, 1, 1))) void bounded(global int *
 }
 
 kernel void numbers(global float *x, global int *n) {
-    float y = native_sin(x[0]) + native_exp(x[1]) + native_divide(x[2], x[3]) + rsqrt(x[4]);
+    float y = native_log(x[5]) + native_powr(x[6], x[7]) + clamp(x[8], 0.0f, 1.0f);
+    y += native_sin(x[0]) + native_exp(x[1]) + native_divide(x[2], x[3]) + rsqrt(x[4]);
     y += fma(x[0], x[1], x[2]) + as_float(n[0]) + (float4)(1, 2, 3, 4).x;
     n[0] = popcount(n[1]) + clz(n[2]) + mul24(n[3], n[4]) + mul_hi(n[5], n[6]) + as_int(y) + convert_int_rte(y);
+    n[7] = 32 - clz(n[8] & -n[8]);
     printf("%d %v4hlf\n", n[0], (float4)(y));
 }
 

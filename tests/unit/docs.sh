@@ -41,7 +41,7 @@ dead_links() {
     done
 }
 
-for page in README.md SECURITY.md doc/batch.md doc/design.md doc/guide.md doc/performance.md doc/porting.md doc/products.md doc/scaling.md; do
+for page in README.md SECURITY.md doc/batch.md doc/design.md doc/from-opencl.md doc/guide.md doc/performance.md doc/porting.md doc/products.md doc/scaling.md; do
     check "what $page names is in the headers" "$(unknown_names "$srcdir/$page")"
     check "the variables that $page names are read" "$(unknown_variables "$srcdir/$page")"
     check "what $page links to is there" "$(dead_links "$srcdir/$page")"
@@ -111,6 +111,15 @@ not_compiled() {
     done
 }
 check "the OpenCL C of doc/porting.md is compiled" "$(not_compiled)"
+
+# The code of the library in a page of code before and after, each block as a function.
+awk '/^```/ {if (on) print "}"; on = 0} on {print} /^\/\* clStream \*\/$/ {on = ++n; print "static MAYBE void block" n "(void) {"}' \
+    "$srcdir/doc/from-opencl.md" >"$dir/blocks"
+cat "$srcdir/tests/unit/from_opencl.c" "$dir/blocks" >"$dir/from_opencl.c"
+check "doc/from-opencl.md has blocks of code" "$([ "$(grep -c '^static' "$dir/blocks")" -ge 10 ] || echo "too few")"
+check "the code of doc/from-opencl.md compiles" \
+    "$($CC -std=c11 -Wall -Wextra -Wno-unused -Werror $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" \
+        -fsyntax-only "$dir/from_opencl.c" 2>&1)"
 
 few=$(names "$srcdir/doc/porting.md" | awk 'END {if (NR < 100) print "only " NR " names"}')
 check "the names of a page are found" "$few"
