@@ -38,7 +38,7 @@ without_row() {
 check "every example has a row in README" "$(without_row)"
 need_device
 
-for name in double_buffering triple_buffering four_streams query loader stages analysis \
+for name in bandwidth double_buffering triple_buffering four_streams query loader stages analysis \
     fork_join graph task_graph fusion inference data_parallel all_reduce peer_copy; do
     run_example "$name"
 done
