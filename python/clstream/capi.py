@@ -128,6 +128,14 @@ class GraphConfig(Sized):
     _fields_ = [("size", c_size_t), ("streams", c_uint), ("fuse", c_int), ("background", c_int)]
 
 
+class GraphDifference(Sized):
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("node", c_uint64), ("own", c_uint64), ("other", c_uint64)]
+
+
+class GraphMemory(Sized):
+    _fields_ = [("size", c_size_t), ("used", c_uint64), ("used_high", c_uint64)]
+
+
 class PoolConfig(Sized):
     _fields_ = [("size", c_size_t), ("strategy", c_int), ("min_streams", c_uint), ("max_streams", c_uint)]
 
@@ -150,7 +158,7 @@ STRUCTS = {
     "cls_stream_config": StreamConfig, "cls_stream_info": StreamInfo, "cls_event_config": EventConfig,
     "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_gemm_config": GemmConfig,
     "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,
-    "cls_graph_config": GraphConfig, "cls_pool_config": PoolConfig, "cls_random_state": RandomState,
+    "cls_graph_config": GraphConfig, "cls_graph_difference": GraphDifference, "cls_graph_memory": GraphMemory, "cls_pool_config": PoolConfig, "cls_random_state": RandomState,
     "cls_stream_counters": StreamCounters, "cls_optimizer_config": OptimizerConfig,
     "cls_optimizer_state": OptimizerState,
 }
@@ -209,6 +217,9 @@ cls_batch_layer_norm pqzqqdp   cls_batch_rms_norm pqzqdp   cls_batch_dropout ppq
 cls_batch_keep pq   cls_batch_store pqA   cls_batch_execute_async pp   cls_batch_read pqp
 cls_batch_get_value pqp   cls_batch_get_source pupzp
 cls_stream_begin_capture ps   cls_stream_end_capture pp   cls_stream_get_capture pp
+cls_stream_begin_capture_from psp   cls_stream_get_capture_nodes ppup   cls_stream_set_capture_nodes ppu
+cls_stream_add_capture_nodes ppu   cls_stream_wait_external_event pp   cls_graph_compare ppp
+cls_context_get_graph_memory pp   cls_context_reset_graph_memory_peak p   cls_context_trim_graph_memory p
 cls_graph_destroy p   cls_graph_get_nodes pp   cls_graph_instantiate ppp   cls_graph_exec_destroy p
 cls_graph_launch_async pp   cls_graph_bind ppp   cls_graph_bind_host ppp   cls_graph_update pp
 cls_pool_create ppp   cls_pool_destroy p   cls_pool_get pp   cls_pool_lease pp   cls_pool_release pp

@@ -15,15 +15,19 @@ class Capture:
     """What `with stream.capture() as capture:` gives; `graph` is there afterwards. An exception inside ends the capture
     without a graph."""
 
-    def __init__(self, stream, name):
+    def __init__(self, stream, name, start=None):
         self.stream, self.name = stream, name.encode()[:63]
+        self.start = start
         self.graph = None
-        self.objects = []  # host memory and functions of the nodes
+        self.objects = [*start._objects] if start else []  # host memory and functions of the nodes
 
     def __enter__(self):
         pending.captures.append(self)  # before it begins: what it records is kept from the first submission on
         try:
-            call("cls_stream_begin_capture", self.stream.handle, self.name)
+            if self.start:
+                call("cls_stream_begin_capture_from", self.stream.handle, self.name, self.start.handle)
+            else:
+                call("cls_stream_begin_capture", self.stream.handle, self.name)
         except BaseException:
             pending.captures.remove(self)
             raise
@@ -94,6 +98,17 @@ class GraphExec(capi.Handle):
                 raise ValueError("a part of a buffer cannot be bound")
             buffers.append(array.buffer if isinstance(array, Array) else array)
         call("cls_graph_bind", self.handle, *(buffer.handle for buffer in buffers))
+
+    def compare(self, graph):
+        """What keeps update() from taking over another graph: None, or the first difference as a dict with `kind` ("nodes",
+        "command", "dependencies" or "fusion"), `node` (None: none in particular), and the numbers `own` and `other`, which
+        graph.h explains."""
+        found = capi.GraphDifference()
+        call("cls_graph_compare", self.handle, graph.handle, ctypes.byref(found))
+        if not found.kind:
+            return None
+        return {"kind": (None, "nodes", "command", "dependencies", "fusion")[found.kind],
+                "node": None if found.node == 2**64 - 1 else found.node, "own": found.own, "other": found.other}
 
     def update(self, graph):
         """Takes over the arguments, buffers and host memory of another graph of the same shape."""

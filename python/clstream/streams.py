@@ -100,6 +100,20 @@ class Context(capi.Handle):
         """What the streams are doing and wait for, as text."""
         return capi.text_of("cls_context_explain", self.handle)
 
+    @property
+    def graph_memory(self):
+        """Bytes of device memory that graphs of the context take now, and the most since reset_graph_memory_peak()."""
+        memory = capi.GraphMemory()
+        call("cls_context_get_graph_memory", self.handle, ctypes.byref(memory))
+        return memory.used, memory.used_high
+
+    def reset_graph_memory_peak(self):
+        call("cls_context_reset_graph_memory_peak", self.handle)
+
+    def trim_graph_memory(self):
+        """Gives back what no launch uses; the next launch of each graph takes it again."""
+        call("cls_context_trim_graph_memory", self.handle)
+
     def streams_at_exit(self):
         return [self.default_stream] if self._handle else []
 
@@ -120,6 +134,11 @@ def default_context():
 
 # The streams of "with stream:", the innermost last. A task of asyncio has its own.
 _current = contextvars.ContextVar("clstream.streams", default=())
+
+
+def _numbers(nodes):
+    nodes = [integer(node, 0, 2**64 - 1, "a node") for node in nodes]
+    return (ctypes.c_uint64 * max(1, len(nodes)))(*nodes), len(nodes)
 
 
 class Stream(capi.Handle):
@@ -229,11 +248,33 @@ class Stream(capi.Handle):
         cl_command_queue as an integer. They are one command of the stream."""
         pending.add_foreign(self, function, label and label.encode())
 
-    def capture(self, name="graph"):
+    def capture(self, name="graph", start=None):
         """`with stream.capture() as capture:` records what is submitted to the stream, and to those that join it by
-        events, instead of running it; `capture.graph` is the Graph afterwards."""
+        events, instead of running it; `capture.graph` is the Graph afterwards. With `start`, a Graph, it begins with the
+        nodes of that."""
         from .graphs import Capture
-        return Capture(self, name)
+        return Capture(self, name, start)
+
+    @property
+    def capture_nodes(self):
+        """The numbers of the nodes of the capture that the stream's next one comes after; they can be set."""
+        count = ctypes.c_uint()
+        call("cls_stream_get_capture_nodes", self.handle, None, 0, ctypes.byref(count))
+        numbers = (ctypes.c_uint64 * max(1, count.value))()
+        call("cls_stream_get_capture_nodes", self.handle, numbers, count.value, ctypes.byref(count))
+        return list(numbers[:count.value])
+
+    @capture_nodes.setter
+    def capture_nodes(self, nodes):
+        call("cls_stream_set_capture_nodes", self.handle, *_numbers(nodes))
+
+    def add_capture_nodes(self, nodes):
+        """Has the stream's next node come after these too."""
+        call("cls_stream_add_capture_nodes", self.handle, *_numbers(nodes))
+
+    def wait_external_event(self, event):
+        """On a captured stream: each launch of the graph waits for the event's latest record then."""
+        call("cls_stream_wait_external_event", self.handle, event.handle)
 
     def streams_at_exit(self):
         return [self] if self._handle else []

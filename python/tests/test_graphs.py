@@ -112,6 +112,53 @@ class Graphs(unittest.TestCase):
         step.launch(stream)
         np.testing.assert_array_equal(x.to_host(stream=stream), np.full(COUNT, 2))
 
+    def test_dependencies_by_number(self):
+        stream, x, y = cs.Stream(), cs.zeros(COUNT), cs.zeros(COUNT)
+        cs.default_context().synchronize()
+        with stream.capture() as capture:
+            self.assertEqual(stream.capture_nodes, [])
+            x.fill(3, stream)
+            first = stream.capture_nodes
+            stream.capture_nodes = []
+            y.fill(4, stream)
+            stream.add_capture_nodes(first)
+            self.assertEqual(len(stream.capture_nodes), 2)
+            with stream:
+                x += y
+        with stream.capture(start=capture.graph) as longer:
+            with stream:
+                x += 1
+        longer.graph.instantiate().launch(stream)
+        np.testing.assert_array_equal(x.to_host(stream=stream), np.full(COUNT, 8))
+        self.assertEqual(len(longer.graph), len(capture.graph) + 1)
+        step = capture.graph.instantiate()
+        self.assertIsNone(step.compare(capture.graph))
+        self.assertEqual(step.compare(longer.graph), {"kind": "nodes", "node": None, "own": len(capture.graph),
+                                                      "other": len(longer.graph)})
+        with self.assertRaises(cs.Error):
+            stream.capture_nodes
+
+    def test_external_events(self):
+        stream, other, event, x = cs.Stream(), cs.Stream(), cs.Event(), cs.zeros(COUNT)
+        cs.default_context().synchronize()
+        with stream.capture() as capture:
+            stream.wait_external_event(event)
+            with stream:
+                x *= 2
+        step = capture.graph.instantiate()
+        for value in 1, 2:
+            x.fill(value, other)
+            event.record(other)
+            step.launch(stream)
+            np.testing.assert_array_equal(x.to_host(stream=stream), np.full(COUNT, 2 * value))
+
+    def test_graph_memory(self):
+        used, high = cs.default_context().graph_memory
+        self.assertLessEqual(used, high)
+        cs.default_context().reset_graph_memory_peak()
+        cs.default_context().trim_graph_memory()
+        self.assertEqual(cs.default_context().graph_memory[1], used)
+
     def test_captures_that_fail(self):
         stream, x = cs.Stream(), cs.zeros(COUNT)
         with self.assertRaises(cs.Error) as caught:
