@@ -4,9 +4,10 @@
  * clstream and in raw OpenCL. "launch" is an empty kernel; "dependent launch" adds to a word that
  * the launch before it wrote, and the sum is checked. The ratio is of the whole time. The time
  * until the last call has returned is a row of its own: on a slow device it depends on the queue's
- * depth more than on the cost of a launch.
+ * depth more than on the cost of a launch. A launch with an offset is compared with one without.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "harness.h"
 #include "raw_launch.h"
@@ -16,11 +17,12 @@ struct loop {
     cls_kernel kernel;
     cls_buffer buffer;
     unsigned launches;
+    size_t offset; /* of each launch's work-item */
 };
 
 static double loop_run(void *arg, double *also) {
     const struct loop *loop = arg;
-    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}};
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {loop->offset, 0, 0}};
     const double start = now_seconds();
     for (unsigned i = 0; i < loop->launches; i++) {
         const cls_arg args[] = {cls_arg_buffer(loop->buffer), cls_arg_u32(1)};
@@ -67,7 +69,8 @@ static struct way raw_way(const struct bout *bout, enum raw_events events) {
 
 static void contend(const struct bout *bout, const char *what, cls_order order,
                     const struct way *rivals, unsigned n_rivals, double bar) {
-    struct loop loop = {rig_stream(bout->rig, order), bout->kernel, bout->buffer, bout->launches};
+    struct loop loop = {rig_stream(bout->rig, order), bout->kernel, bout->buffer, bout->launches,
+                        0};
     char name[64], also[64];
     snprintf(name, sizeof name, "%s, %s", bout->name, what);
     snprintf(also, sizeof also, "%s, %s: submit only", bout->name, what);
@@ -113,6 +116,22 @@ static unsigned calibrate(const struct bout *bout) {
     return wanted < 100 ? 100 : wanted > 3000 ? 3000 : (unsigned)wanted;
 }
 
+static void offset_against_plain(const struct bout *bout) {
+    struct loop plain = {rig_stream(bout->rig, CLS_ORDER_AUTO), bout->kernel, bout->buffer,
+                         bout->launches, 0};
+    struct loop offset = plain;
+    const struct way rival = {"without", loop_run, &plain};
+    offset.offset = 1;
+    bench_contest(&(struct contest){.name = "launch, with an offset",
+                                    .unit = "us",
+                                    .ours = {"with", loop_run, &offset},
+                                    .rivals = &rival,
+                                    .n_rivals = 1,
+                                    .bar = 1.05,
+                                    .rounds = bench_options()->quick ? 21 : 61});
+    CLS(cls_stream_destroy(plain.stream));
+}
+
 static void bout_of(const struct rig *rig, const char *name, const char *kernel) {
     const uint32_t zero[16] = {0};
     struct bout bout = {.rig = rig,
@@ -126,13 +145,15 @@ static void bout_of(const struct rig *rig, const char *name, const char *kernel)
     bout.launches = calibrate(&bout);
     bench_note("%u launches of kernel '%s' a run", bout.launches, kernel);
     run_bout(&bout);
+    if (!strcmp(kernel, "nothing") && rig_capability(rig, "launch_offsets") != 0)
+        offset_against_plain(&bout);
 }
 
 /* Both sides add to the same word: launches that overtook each other lose additions. */
 static void check_sum(const struct rig *rig) {
     const uint32_t zero = 0;
     uint32_t sum;
-    struct loop loop = {NULL, rig_kernel(rig, "advance"), NULL, 1000};
+    struct loop loop = {NULL, rig_kernel(rig, "advance"), NULL, 1000, 0};
     CLS(cls_buffer_from_host(rig->context, &zero, sizeof zero, &loop.buffer));
     for (int order = CLS_ORDER_AUTO; order <= CLS_ORDER_IN_ORDER; order++) {
         double also;
@@ -177,7 +198,8 @@ static void latency(const struct rig *rig) {
                         .in_order = rig_queue(rig, false),
                         .launches = bench_options()->quick ? 50 : 200};
     CLS(cls_buffer_create(rig->context, 64, &bout.buffer));
-    struct loop loop = {rig_stream(rig, CLS_ORDER_AUTO), bout.kernel, bout.buffer, bout.launches};
+    struct loop loop = {rig_stream(rig, CLS_ORDER_AUTO), bout.kernel, bout.buffer, bout.launches,
+                        0};
     const struct way rivals[] = {
         {"clFinish", raw_latency_run, raw_loop(&bout, RAW_NO_EVENTS)},
         {"clWaitForEvents", raw_latency_run, raw_loop(&bout, RAW_EACH)},

@@ -31,6 +31,9 @@ static const char source[] =
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    data[get_global_id(0)] = own[n - 1 - me] + 100 * other[(me + 1) % n];\n"
     "}\n"
+    "kernel void place(global uint *to, uint n) {\n"
+    "    to[get_global_id(0) + n * get_global_id(1)] = 1000 + (uint)get_global_id(0);\n"
+    "}\n"
     "typedef struct { uint a[6]; float b; ulong c; } structure;\n"
     "kernel void take(global uint *to, structure s, uchar u, ulong l) {\n"
     "    for (uint i = 0; i < 6; i++)\n"
@@ -103,7 +106,7 @@ static cls_status arguments_set_again(struct scene *s) {
 }
 
 static cls_status local_arguments(struct scene *s) {
-    const cls_launch shape = {1, {2 * ITEMS, 0, 0}, {ITEMS, 0, 0}};
+    const cls_launch shape = {1, {2 * ITEMS, 0, 0}, {ITEMS, 0, 0}, {0, 0, 0}};
     const cls_arg args[] = {cls_arg_buffer(s->to), cls_arg_local(4 * ITEMS),
                             cls_arg_local(4 * ITEMS)};
     uint32_t data[2 * ITEMS];
@@ -116,6 +119,29 @@ static cls_status local_arguments(struct scene *s) {
         memcpy(s->wanted_to + 4 * i, &word, sizeof word);
     }
     return check_compare(s, "%s", "");
+}
+
+/* A rectangle of a square, whose work-items write where they are. */
+static cls_status launch_places(struct scene *s, cls_kernel place) {
+    const size_t x = 1 + check_draw(s, 3), y = 1 + check_draw(s, 3);
+    const cls_launch shape = {2, {ITEMS - x, ITEMS - y, 1}, {0, 0, 0}, {x, y, 0}};
+    const cls_arg args[] = {cls_arg_buffer(s->to), cls_arg_u32(ITEMS)};
+    TRY(cls_kernel_launch(place, &shape, args, 2, s->stream));
+    for (size_t i = x; i < ITEMS; i++)
+        for (size_t j = y; j < ITEMS; j++) {
+            const uint32_t word = 1000 + (uint32_t)i;
+            memcpy(s->wanted_to + sizeof word * (i + ITEMS * j), &word, sizeof word);
+        }
+    return check_compare(s, "the launch at (%zu, %zu)", x, y);
+}
+
+static cls_status launch_offsets(struct scene *s) {
+    cls_kernel place;
+    TRY(check_reset(s, 14));
+    TRY(cls_kernel_create(s->program, "place", &place));
+    const cls_status status = launch_places(s, place);
+    cls_kernel_destroy(place);
+    return status;
 }
 
 static cls_status launch_take(struct scene *s, cls_kernel take) {
@@ -319,6 +345,7 @@ static const struct mechanism {
     {"arguments_set_again", arguments_set_again},
     {"local_arguments", local_arguments},
     {"structure_arguments", structure_arguments},
+    {"launch_offsets", launch_offsets},
     {"rounding", rounding},
     {"odd_copies", check_odd_copies},
     {"odd_fills", check_odd_fills},

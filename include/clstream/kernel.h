@@ -285,36 +285,39 @@ typedef struct cls_launch {
                            no-op */
     size_t local[3];  /**< work-items per work-group; all 0: the library chooses, or the kernel's
                            reqd_work_group_size, which excludes any other */
+    size_t offset[3]; /**< where get_global_id begins to count, per dimension; groups are counted
+                           from 0. At most what keeps the sum with `global` within the device's
+                           address bits */
 } cls_launch;
 
 /** A one-dimensional launch of `global` work-items. The library chooses the work-group size. */
 static inline cls_launch cls_launch_1d(size_t global) {
-    cls_launch launch = {1, {global, 1, 1}, {0, 0, 0}};
+    cls_launch launch = {1, {global, 1, 1}, {0, 0, 0}, {0, 0, 0}};
     return launch;
 }
 
 /** The same in two dimensions: get_global_id(0) runs to `x`, get_global_id(1) to `y`. */
 static inline cls_launch cls_launch_2d(size_t x, size_t y) {
-    cls_launch launch = {2, {x, y, 1}, {0, 0, 0}};
+    cls_launch launch = {2, {x, y, 1}, {0, 0, 0}, {0, 0, 0}};
     return launch;
 }
 
 /** The same in three dimensions. */
 static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
-    cls_launch launch = {3, {x, y, z}, {0, 0, 0}};
+    cls_launch launch = {3, {x, y, z}, {0, 0, 0}, {0, 0, 0}};
     return launch;
 }
 
 /**
  * Submits a launch of a kernel to a stream. A NULL stream means the default stream of the kernel's
  * context.
- * @retval CLS_ERROR_INVALID_VALUE  wrong dims or sizes, a local size above the device's limit or
+ * @retval CLS_ERROR_INVALID_VALUE  wrong dims, sizes or offsets, a local size above the device's limit or
  *                                  that the driver refuses for the kernel, more __local memory as
  *                                  arguments than the device states, a wrong number of arguments, a value of another type or size than the
  *                                  parameter's (as far as the driver tells them), a parameter
  *                                  that is an image, or a part of a buffer that is of 0 bytes or
  *                                  not aligned; the detail has the alignment
- * @retval CLS_ERROR_UNSUPPORTED    __local memory, or a part of a buffer, as an argument on a device
+ * @retval CLS_ERROR_UNSUPPORTED    __local memory, or a part of a buffer, as an argument, or an offset, on a device
  *                                  where the probes found that wrong (cls_device_get_quirk)
  * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream or a buffer argument
  * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream belongs to another context

@@ -69,23 +69,43 @@ COLD static cls_status take_group(const struct kernel *kernel, struct launch_sha
                      kernel->label, group[0], group[1], group[2]);
 }
 
+COLD static cls_status take_offset(const struct kernel *kernel, const cls_launch *launch,
+                                   struct launch_shape *out) {
+    const struct device *device = kernel->context->device;
+    for (unsigned i = 0; i < launch->dims; i++) {
+        const size_t offset = launch->offset[i], global = launch->global[i];
+        if (offset > device->most_items || global > device->most_items - offset)
+            return error_set(CLS_ERROR_INVALID_VALUE,
+                             "'%s': offset %zu and global size %zu in dimension %u are together "
+                             "more than the device counts to (%zu)",
+                             kernel->label, offset, global, i, device->most_items);
+    }
+    if (!caps_trusts(kernel->context->caps, TRUST_LAUNCH_OFFSETS))
+        return trust_refuse(device, TRUST_LAUNCH_OFFSETS);
+    out->has_offset = true;
+    memcpy(out->offset, launch->offset, sizeof out->offset);
+    return CLS_SUCCESS;
+}
+
 /* A launch with 0 items in one dimension is empty, whatever the others are. */
 static cls_status read_shape(const struct kernel *kernel, const cls_launch *launch,
                              struct launch_shape *out) {
     bool empty = false, overflows = false;
+    size_t offsets = 0;
     if (RARELY(!launch))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s': the launch is null", kernel->label);
     if (RARELY(launch->dims < 1 || launch->dims > 3))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s': a launch has 1 to 3 dimensions, not %u",
                          kernel->label, launch->dims);
     out->dims = launch->dims;
-    out->has_local = false;
+    out->has_local = out->has_offset = false;
     out->cut = CUT_NONE;
     out->items = 1;
     memcpy(out->global, launch->global, sizeof out->global);
     memcpy(out->local, launch->local, sizeof out->local);
     for (unsigned i = 0; i < launch->dims; i++) {
         out->has_local |= launch->local[i] != 0;
+        offsets |= launch->offset[i];
         empty |= !launch->global[i];
         overflows |= __builtin_mul_overflow(out->items, launch->global[i], &out->items);
     }
@@ -94,7 +114,9 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
                          kernel->label);
     if (empty)
         return CLS_SUCCESS;
-    cls_status status = RARELY(kernel->has_group) ? take_group(kernel, out) : CLS_SUCCESS;
+    cls_status status = RARELY(offsets) ? take_offset(kernel, launch, out) : CLS_SUCCESS;
+    if (!status && RARELY(kernel->has_group))
+        status = take_group(kernel, out);
     if (!status && out->has_local)
         return check_local(kernel, out);
     if (!status)

@@ -5,8 +5,10 @@
 
 #include "base/error.h"
 #include "command/kernel.h"
+#include "driver/caps.h"
 #include "driver/event.h"
 #include "driver/quirk.h"
+#include "driver/trust.h"
 #include "stream/command.h"
 #include "stream/context.h"
 
@@ -73,7 +75,7 @@ void launch_groups_choose(const struct kernel *kernel, struct launch_shape *shap
         set_local(&pivot, whole, shape);
     } else if (kernel->takes_odd_groups) {
         set_local(&pivot, group, shape);
-    } else if (kernel->may_be_cut) {
+    } else if (kernel->may_be_cut && caps_trusts(kernel->context->caps, TRUST_LAUNCH_OFFSETS)) {
         shape->cut = CUT_IN_TWO;
         shape->pivot = (unsigned char)pivot.dim;
         shape->round = shape->global[pivot.dim] - shape->global[pivot.dim] % group;
@@ -117,12 +119,14 @@ cls_status launch_enqueue_in_two(struct target target, const struct command *com
     const unsigned dim = shape->pivot;
     struct launch_rest *kept = command->u.launch.rest;
     struct launch_shape rest = *shape, round = *shape;
-    size_t offset[3] = {0, 0, 0};
-    offset[dim] = round.global[dim] = shape->round;
+    round.global[dim] = shape->round;
     rest.global[dim] -= shape->round;
+    if (!rest.has_offset)
+        memset(rest.offset, 0, sizeof rest.offset);
+    rest.offset[dim] += shape->round;
+    rest.has_offset = true;
     set_local(&(struct pivot){.dim = dim}, rest.global[dim], &rest);
     struct grid grid = launch_grid(&rest);
-    grid.offset = offset;
     cls_status status = enqueue_kernel(target.device, target.queue, command->u.launch.instance,
                                        &grid, waits, target.in_order ? NULL : &kept->event);
     if (status)

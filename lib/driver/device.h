@@ -27,6 +27,7 @@ struct device {
     bool odd_groups;     /* the last groups of a launch may be smaller, in programs that allow it */
     unsigned
         vector_bytes; /* of a vector register, by the driver's word; 0: it has none, or tells none */
+    size_t most_items;   /* that one dimension counts: the largest size_t of its kernels */
     size_t max_local[3]; /* most work-items of a group, by dimension; SIZE_MAX: no limit */
     bool shares_coarsely, shares_finely; /* shared virtual memory for buffers */
     unsigned compute_capability;         /* of NVIDIA's devices: 90 for 9.0; 0: of another vendor */

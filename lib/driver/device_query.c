@@ -25,6 +25,7 @@ struct answers {
     cl_bool unified;
     cl_uint units;
     cl_uint align_bits;
+    cl_uint address_bits;
     cl_device_fp_config fp64;
     cl_command_queue_properties queue;
     cl_ulong global_memory;
@@ -56,6 +57,7 @@ static const struct {
     NUMBER(CL_DEVICE_HOST_UNIFIED_MEMORY, unified),
     NUMBER(CL_DEVICE_MAX_COMPUTE_UNITS, units),
     NUMBER(CL_DEVICE_MEM_BASE_ADDR_ALIGN, align_bits),
+    NUMBER(CL_DEVICE_ADDRESS_BITS, address_bits),
     NUMBER(CL_DEVICE_DOUBLE_FP_CONFIG, fp64),
     NUMBER(CL_DEVICE_QUEUE_PROPERTIES, queue),
     NUMBER(CL_DEVICE_GLOBAL_MEM_SIZE, global_memory),
@@ -283,6 +285,7 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
         device->shares_coarsely = (a.sharing & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
         device->shares_finely = (a.sharing & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     }
+    device->most_items = a.address_bits == 32 ? UINT32_MAX : SIZE_MAX;
     ask_max_local(id, device->max_local);
     device->compute_capability = ask_compute_capability(id);
     device->quirks = quirk_bits(device);

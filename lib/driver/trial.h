@@ -57,6 +57,7 @@ bool trial_of_events_across_queues(struct trial *trial);
 bool trial_of_arguments_set_again(struct trial *trial);
 bool trial_of_local_arguments(struct trial *trial);
 bool trial_of_structure_arguments(struct trial *trial);
+bool trial_of_launch_offsets(struct trial *trial);
 bool trial_of_rounding(struct trial *trial);
 bool trial_of_sub_buffer_arguments(struct trial *trial);
 

@@ -187,6 +187,61 @@ bool trial_of_structure_arguments(struct trial *trial) {
                    (VALUE_WORDS - SUM_WORDS) * sizeof *words);
 }
 
+/* probe_place, as in probe_context.c: each work-item writes its place and the offset, at its place in a cube. */
+enum { SIDE = 4, OFFSET_TRIES = 4 };
+
+struct trial_range {
+    cl_uint dims;
+    size_t global[3], offset[3];
+};
+
+/* Sizes and offsets that add up to the side at most; no offset in a dimension that is not used. */
+static struct trial_range draw_range(struct trial *trial, unsigned use) {
+    struct trial_range range = {1 + use % 3, {1, 1, 1}, {0, 0, 0}};
+    for (unsigned i = 0; i < range.dims; i++) {
+        range.offset[i] = use < 3 || trial_draw(trial, 2) ? 1 + trial_draw(trial, SIDE - 1) : 0;
+        range.global[i] = 1 + trial_draw(trial, SIDE - range.offset[i]);
+    }
+    return range;
+}
+
+static void expect_place(const struct trial *trial, const struct trial_range *range, size_t i) {
+    const size_t *global = range->global, *offset = range->offset;
+    const size_t x = offset[0] + i % global[0], y = offset[1] + i / global[0] % global[1];
+    const size_t z = offset[2] + i / global[0] / global[1];
+    const cl_uint word =
+        (cl_uint)(x + 16 * y + 256 * z + ((offset[0] + 16 * offset[1] + 256 * offset[2]) << 16));
+    memcpy(trial->wanted[0] + (x + SIDE * (y + SIDE * z)) * sizeof word, &word, sizeof word);
+}
+
+static bool launch_places(struct trial *trial, cl_kernel kernel, const struct trial_range *range) {
+    static const size_t ones[3] = {1, 1, 1};
+    const size_t *global = range->global;
+    cl_event event = NULL;
+    const cl_int code = clEnqueueNDRangeKernel(trial->probe->queues[0], kernel, range->dims,
+                                               range->offset, global, ones, 0, NULL, &event);
+    if (!trial_done(trial, code, event))
+        return false;
+    for (size_t i = 0; i < global[0] * global[1] * global[2]; i++)
+        expect_place(trial, range, i);
+    return true;
+}
+
+bool trial_of_launch_offsets(struct trial *trial) {
+    const cl_uint side = SIDE;
+    cl_kernel kernel = open_kernel(trial, "probe_place");
+    bool right = kernel && trial_reset(trial, 16) &&
+                 set_arg(trial, kernel, 0, sizeof(cl_mem), &trial->memory[0]) &&
+                 set_arg(trial, kernel, 1, sizeof side, &side);
+    for (unsigned use = 0; use < OFFSET_TRIES && right; use++) {
+        const struct trial_range range = draw_range(trial, use);
+        right = launch_places(trial, kernel, &range);
+    }
+    right = right && trial_compare(trial);
+    close_kernel(trial, kernel);
+    return right;
+}
+
 /* A number of 1 to 2 and one of less than half of its last digit: the sum is the first and the error of rounding the
  * second, but with more digits there is no error. */
 bool trial_of_rounding(struct trial *trial) {

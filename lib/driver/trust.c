@@ -77,6 +77,12 @@ static const struct trust_row {
                    "Kernels see other bytes than those of a structure that is an argument, or of "
                    "the arguments after it; kernels with a parameter of the program's own type are "
                    "refused."}},
+    [TRUST_LAUNCH_OFFSETS] =
+        {.meaning = "work-items of a launch with an offset are counted from the offset",
+         .is_right = trial_of_launch_offsets,
+         .fault = {"launch_offsets",
+                   "Work-items of a launch with an offset are not counted from it; launches with "
+                   "an offset are refused, and no launch is given to the driver in two parts."}},
     [TRUST_ROUNDING] =
         {.meaning = "each step of float arithmetic is rounded to a float",
          .is_right = trial_of_rounding,

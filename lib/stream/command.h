@@ -111,11 +111,12 @@ enum launch_cut {
 struct launch_shape {
     cl_uint dims;
     bool has_local;
+    bool has_offset;     /* else `offset` is not set */
     unsigned char cut;   /* enum launch_cut */
     unsigned char pivot; /* of a launch that is cut in two: the dimension, */
     size_t round;        /* and its work-items in the round part */
     size_t items;        /* in all */
-    size_t global[3], local[3];
+    size_t global[3], local[3], offset[3];
 };
 
 /* `local` 0: chosen by the driver. */
@@ -125,7 +126,8 @@ static inline struct launch_shape launch_shape_1d(size_t global, size_t local) {
 }
 
 static inline struct grid launch_grid(const struct launch_shape *shape) {
-    return (struct grid){shape->dims, shape->global, shape->has_local ? shape->local : NULL, NULL};
+    return (struct grid){shape->dims, shape->global, shape->has_local ? shape->local : NULL,
+                         shape->has_offset ? shape->offset : NULL};
 }
 
 /* Whether the event of a command, or of a flight's last command, can be done without (stream/event_policy.h). */

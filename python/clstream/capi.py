@@ -50,7 +50,7 @@ class OptimizerState(ctypes.Structure):
 
 
 class Launch(ctypes.Structure):
-    _fields_ = [("dims", c_uint), ("global", c_size_t * 3), ("local", c_size_t * 3)]
+    _fields_ = [("dims", c_uint), ("global", c_size_t * 3), ("local", c_size_t * 3), ("offset", c_size_t * 3)]
 
 
 class Part(ctypes.Structure):

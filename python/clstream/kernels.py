@@ -81,11 +81,11 @@ class Kernel(capi.Handle):
         self.context = context
         super().__init__(handle)
 
-    def __call__(self, size, *args, local=None, stream=None):
-        """Submits a launch of `size` work-items, a number or up to three, in groups of `local`. An argument is an
-        Array, a Buffer, a NumPy scalar or a NumPy array of no axes (a value of exactly its type), bytes (a struct),
+    def __call__(self, size, *args, local=None, offset=None, stream=None):
+        """Submits a launch of `size` work-items, a number or up to three, in groups of `local`, which
+        get_global_id counts from `offset`. An argument is an Array, a Buffer, a NumPy scalar or a NumPy array of no axes (a value of exactly its type), bytes (a struct),
         Local, or None (a null pointer)."""
-        launch(self.handle, size, args, stream_of(stream, self.context), local)
+        launch(self.handle, size, args, stream_of(stream, self.context), local, offset)
 
 
 def _sizes(size, name):
@@ -93,16 +93,20 @@ def _sizes(size, name):
     return [integer(length, name=name) for length in sizes]
 
 
-def launch(kernel, size, args, stream, local=None):
+def launch(kernel, size, args, stream, local=None, offset=None):
     """Submits a launch of a kernel (a handle)."""
     shape, held = capi.Launch(), []
     sizes = _sizes(size, "a number of work-items")
     locals_ = [] if local is None else _sizes(local, "a size of work-groups")
+    offsets = [0] * len(sizes) if offset is None else _sizes(offset, "an offset")
     if not 1 <= len(sizes) <= 3 or len(locals_) not in (0, len(sizes)):
         raise ValueError(f"a size of {len(sizes)} dimensions, and a local size of {len(locals_)}")
+    if len(offsets) != len(sizes):
+        raise ValueError(f"a size of {len(sizes)} dimensions, and an offset of {len(offsets)}")
     shape.dims = len(sizes)
     getattr(shape, "global")[:] = [*sizes, 1, 1][:3]
     shape.local[:] = [*locals_, 1, 1][:3] if locals_ else [0, 0, 0]
+    shape.offset[:] = [*offsets, 0, 0][:3]
     list_ = (capi.Arg * max(1, len(args)))()
     for i, (out, value) in enumerate(zip(list_, args)):
         _set(out, value, i, held)

@@ -277,6 +277,10 @@ static void test_kernels() {
     kernel.launch(shape, stream, x.get(), 1.0f, 0, pair{}, cls_arg_local(4));
     x.download(host, stream);
     EXPECT(host[0] == 21 && host[1] == 31 && host[2] == 41);
+    shape.global[0] = shape.offset[0] = 1;
+    kernel.launch(shape, stream, x, 100.0f, 1, both, cls_arg_local(4));
+    x.download(host, stream);
+    EXPECT(host[0] == 21 && host[1] == 3111 && host[2] == 41);
     EXPECT(thrown_by([&] { kernel.launch(shape, stream, x); }) == CLS_ERROR_INVALID_VALUE);
 }
 
@@ -374,12 +378,14 @@ static void test_optimizer() {
     const auto stream = cls::stream::create();
     const std::vector<float> ones(4, 1);
     std::vector<float> got(4);
-    const auto weights = cls::array<float>::from_host(ones), gradient = cls::array<float>::from_host(ones);
+    const auto weights = cls::array<float>::from_host(ones),
+               gradient = cls::array<float>::from_host(ones);
     const cls_array parameters[] = {weights}, gradients[] = {gradient};
     cls_optimizer_config config = CLS_OPTIMIZER_CONFIG_INIT;
     config.kind = CLS_SGD;
     config.rate = 0.25;
-    const auto optimizer = cls::make<cls_optimizer_create>(nullptr, &config, parameters, std::size_t{1});
+    const auto optimizer =
+        cls::make<cls_optimizer_create>(nullptr, &config, parameters, std::size_t{1});
     cls::check(cls_optimizer_step_async(optimizer.get(), gradients, 1, stream.get()));
     weights.download(got, stream);
     EXPECT(got == std::vector<float>(4, 0.75f));

@@ -11,6 +11,7 @@
  *   arguments_set_again   once launched, a kernel keeps its arguments
  *   local_arguments       barriers do nothing, so that work-items do not see each other's local memory
  *   structure_arguments   a kernel sees a structure four bytes ahead of its start
+ *   launch_offsets        launches begin at 0
  *   rounding              programs are built with -cl-unsafe-math-optimizations
  *   odd_copies            copies leave the last bytes out, beyond a multiple of 4
  *   odd_fills             fills begin at a multiple of 4

@@ -82,6 +82,7 @@ events_across_queues test_order test_interop
 arguments_set_again test_batch
 local_arguments test_kernels
 structure_arguments test_kernels test_kernel_names
+launch_offsets test_launch_offsets test_kernels
 rounding
 odd_copies test_copies test_slices
 odd_fills test_copies test_slices

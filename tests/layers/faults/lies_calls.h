@@ -167,6 +167,8 @@ static cl_int CL_API_CALL lie_clEnqueueNDRangeKernel(cl_command_queue queue, cl_
         abort();
     if (lies_about("hang"))
         sleep(60);
+    if (lies_about("launch_offsets"))
+        offset = NULL;
     return told.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, count, waits,
                                        event);
 }
