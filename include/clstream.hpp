@@ -42,6 +42,7 @@
 #ifndef CLSTREAM_HPP
 #define CLSTREAM_HPP
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -1023,6 +1024,24 @@ class kernel_ref : public ref<cls_kernel> {
     result<void> launch(const cls_launch &shape, stream_ref stream, const Args &...args) const {
         const cls_arg list[] = {detail::argument_of(args)..., cls_arg()};
         return check(cls_kernel_launch(get(), &shape, list, sizeof...(args), stream.get()));
+    }
+    /** Limits, memory and the number of arguments. */
+    result<cls_kernel_info> info() const {
+        cls_kernel_info info = CLS_KERNEL_INFO_INIT;
+        const cls_status status = cls_kernel_get_info(get(), &info);
+        return detail::finish(status, info);
+    }
+    /** Argument `i` as the source declares it. */
+    result<cls_kernel_arg_info> arg_info(unsigned i) const {
+        cls_kernel_arg_info info = CLS_KERNEL_ARG_INFO_INIT;
+        const cls_status status = cls_kernel_get_arg_info(get(), i, &info);
+        return detail::finish(status, info);
+    }
+    /** The local size that a launch of this shape would have; zeros: the driver chooses. */
+    result<std::array<std::size_t, 3>> suggest_local(const cls_launch &shape) const {
+        std::array<std::size_t, 3> local{};
+        const cls_status status = cls_kernel_suggest_local(get(), &shape, local.data());
+        return detail::finish(status, local);
     }
 };
 

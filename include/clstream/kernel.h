@@ -330,6 +330,66 @@ CLS_API cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *
 CLS_API cls_status cls_kernel_launch(cls_kernel kernel, const cls_launch *launch,
                                      const cls_arg *args, unsigned n_args, cls_stream stream);
 
+/** Properties of a kernel on the device of its context, from cls_kernel_get_info. Start with CLS_KERNEL_INFO_INIT. */
+typedef struct cls_kernel_info {
+    size_t size;      /**< sizeof(cls_kernel_info), set by the caller */
+    size_t max_group; /**< most work-items of a group, as the driver states; some run more */
+    size_t
+        group_multiple; /**< a group is best a multiple of it, as the driver states: CUDA's warp */
+    size_t required_group[3]; /**< the only group size, by reqd_work_group_size; all 0: any */
+    uint64_t local_bytes;     /**< __local memory of a group, without that of arguments */
+    uint64_t private_bytes;   /**< private memory of a work-item, as the driver states: often 0 */
+    uint32_t arguments;       /**< number of arguments */
+    int reserved;             /**< 0; later releases may give it a meaning */
+} cls_kernel_info;
+
+#define CLS_KERNEL_INFO_INIT \
+    { sizeof(cls_kernel_info), 0, 0, {0, 0, 0}, 0, 0, 0, 0 }
+
+/** Gets the properties of a kernel. */
+CLS_API cls_status cls_kernel_get_info(cls_kernel kernel, cls_kernel_info *info);
+
+/** Where an argument of a kernel lies, or the memory that it points to. */
+typedef enum cls_address_space {
+    CLS_ADDRESS_PRIVATE = 0,  /**< a value */
+    CLS_ADDRESS_GLOBAL = 1,   /**< __global memory, or an image */
+    CLS_ADDRESS_CONSTANT = 2, /**< __constant memory */
+    CLS_ADDRESS_LOCAL = 3     /**< __local memory */
+} cls_address_space;
+
+/** An argument as the kernel's source declares it. Start with CLS_KERNEL_ARG_INFO_INIT. */
+typedef struct cls_kernel_arg_info {
+    size_t size;             /**< sizeof(cls_kernel_arg_info), set by the caller */
+    char name[128];          /**< its name; "" if it is longer, or the driver does not tell it */
+    char type_name[128];     /**< its type as the driver writes it, such as "float*"; "" likewise */
+    cls_address_space space; /**< where it lies */
+    cls_access image_access; /**< of an image or a pipe, which a launch cannot pass; of others
+                                  CLS_ACCESS_UNKNOWN */
+    int is_const;            /**< nonzero: points to const */
+    int is_restrict;         /**< nonzero: a restrict pointer */
+    int is_volatile;         /**< nonzero: points to volatile */
+    int is_pipe;             /**< nonzero: a pipe */
+} cls_kernel_arg_info;
+
+#define CLS_KERNEL_ARG_INFO_INIT \
+    { sizeof(cls_kernel_arg_info), "", "", CLS_ADDRESS_PRIVATE, CLS_ACCESS_UNKNOWN, 0, 0, 0, 0 }
+
+/**
+ * Gets argument `i` of a kernel, from 0, as the driver tells it.
+ * @retval CLS_ERROR_OUT_OF_RANGE `i` is not below cls_kernel_info.arguments
+ * @retval CLS_ERROR_UNSUPPORTED  the driver tells nothing of this program's arguments, as often of one from a binary
+ */
+CLS_API cls_status cls_kernel_get_arg_info(cls_kernel kernel, unsigned i,
+                                           cls_kernel_arg_info *info);
+
+/**
+ * Gets the local size, three numbers, that a launch of this shape would have: the launch's own or the kernel's, if
+ * there is one, else the library's choice. All 0: the driver chooses, or the launch has no work-items. The
+ * statuses are those of cls_kernel_launch_async for a wrong shape.
+ */
+CLS_API cls_status cls_kernel_suggest_local(cls_kernel kernel, const cls_launch *launch,
+                                            size_t *local);
+
 /**
  * Registers a kernel in its context under a name. cls_cast_named, cls_where_named, cls_unary_named
  * and cls_unary_param_named look names up there before they look among the library's own kernels;

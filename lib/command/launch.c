@@ -124,6 +124,22 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
     return status;
 }
 
+cls_status cls_kernel_suggest_local(cls_kernel handle, const cls_launch *launch, size_t *local) {
+    struct launch_shape shape;
+    struct kernel *kernel;
+    if (!local)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_kernel_suggest_local: local is null");
+    cls_status status = kernel_get(handle, &kernel);
+    if (status)
+        return status;
+    status = read_shape(kernel, launch, &shape);
+    object_release(&kernel->object);
+    const bool has_local = !status && shape.items && shape.has_local;
+    for (unsigned i = 0; i < 3 && !status; i++)
+        local[i] = !has_local ? 0 : i < shape.dims ? shape.local[i] : 1;
+    return status;
+}
+
 /* --- arguments --- */
 
 /* Returns the buffer if the stream's newest flight holds it and can lend its reference to the command; else NULL. */

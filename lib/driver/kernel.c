@@ -133,6 +133,47 @@ cls_status kernel_compiled_group(const struct device *device, cl_kernel kernel, 
     return status;
 }
 
+cls_status kernel_group_multiple(const struct device *device, cl_kernel kernel, size_t *out) {
+    size_t multiple = 0;
+    cls_status status = group_info(device, kernel, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+                                   sizeof multiple, &multiple);
+    if (!status)
+        *out = multiple;
+    return status;
+}
+
+cls_status kernel_private_bytes(const struct device *device, cl_kernel kernel, uint64_t *out) {
+    cl_ulong bytes = 0;
+    cls_status status =
+        group_info(device, kernel, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes, &bytes);
+    if (!status)
+        *out = bytes;
+    return status;
+}
+
+cls_status kernel_parameter_qualifiers(const struct device *device, cl_kernel kernel, unsigned i,
+                                       struct parameter_qualifiers *out) {
+    struct parameter_qualifiers got = {0};
+    driver_enter(device);
+    cl_int code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof got.space,
+                                     &got.space, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof got.access,
+                                  &got.access, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof got.type,
+                                  &got.type, NULL);
+    driver_leave(device);
+    if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE)
+        return error_set_code(CLS_ERROR_UNSUPPORTED, code,
+                              "argument %u: the driver tells nothing of this program's arguments",
+                              i);
+    cls_status status = driver_status(code, "clGetKernelArgInfo");
+    if (!status)
+        *out = got;
+    return status;
+}
+
 cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigned i, size_t size,
                           const void *value) {
     driver_enter(device);

@@ -37,6 +37,21 @@ cls_status kernel_compiled_group(const struct device *device, cl_kernel kernel, 
 /* Bytes of __local memory of a group, without those of __local arguments. */
 cls_status kernel_local_bytes(const struct device *device, cl_kernel kernel, size_t *out);
 
+/* What a group is best a multiple of, and bytes of private memory of a work-item. */
+cls_status kernel_group_multiple(const struct device *device, cl_kernel kernel, size_t *out);
+cls_status kernel_private_bytes(const struct device *device, cl_kernel kernel, uint64_t *out);
+
+/* The qualifiers in a parameter's declaration. */
+struct parameter_qualifiers {
+    cl_kernel_arg_address_qualifier space;
+    cl_kernel_arg_access_qualifier access;
+    cl_kernel_arg_type_qualifier type;
+};
+
+/* CLS_ERROR_UNSUPPORTED where the driver has not kept them. */
+cls_status kernel_parameter_qualifiers(const struct device *device, cl_kernel kernel, unsigned i,
+                                       struct parameter_qualifiers *out);
+
 cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigned i, size_t size,
                           const void *value);
 void kernel_release(const struct device *device, cl_kernel kernel);

@@ -102,6 +102,18 @@ class DeviceInfo(Sized):
                 ("base_align", ctypes.c_uint32), ("has_fp64", c_int), ("unified_memory", c_int)]
 
 
+class KernelInfo(Sized):
+    _fields_ = [("size", c_size_t), ("max_group", c_size_t), ("group_multiple", c_size_t),
+                ("required_group", c_size_t * 3), ("local_bytes", c_uint64), ("private_bytes", c_uint64),
+                ("arguments", ctypes.c_uint32)]
+
+
+class KernelArgInfo(Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char * 128), ("type_name", c_char * 128), ("space", c_int),
+                ("image_access", c_int), ("is_const", c_int), ("is_restrict", c_int), ("is_volatile", c_int),
+                ("is_pipe", c_int)]
+
+
 class GemmConfig(Sized):
     _fields_ = [("size", c_size_t), ("transpose_a", c_int), ("transpose_b", c_int), ("alpha", c_double),
                 ("beta", c_double), ("batches", c_size_t), ("math", c_int), ("bias_by_row", c_int), ("bias", Vector),
@@ -156,7 +168,8 @@ class ShareInfo(Sized):
 STRUCTS = {
     "cls_array": Array, "cls_matrix": Matrix, "cls_vector": Vector, "cls_strided": Strided, "cls_launch": Launch, "cls_arg": Arg, "cls_context_config": ContextConfig,
     "cls_stream_config": StreamConfig, "cls_stream_info": StreamInfo, "cls_event_config": EventConfig,
-    "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_gemm_config": GemmConfig,
+    "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_kernel_info": KernelInfo,
+    "cls_kernel_arg_info": KernelArgInfo, "cls_gemm_config": GemmConfig,
     "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,
     "cls_graph_config": GraphConfig, "cls_graph_difference": GraphDifference, "cls_graph_memory": GraphMemory, "cls_pool_config": PoolConfig, "cls_random_state": RandomState,
     "cls_stream_counters": StreamCounters, "cls_optimizer_config": OptimizerConfig,
@@ -207,6 +220,7 @@ cls_binary_columns_async iMVMp   cls_binary_columns_reversed_async iMVMp
 cls_program_from_source psssp   cls_program_load pssp   cls_program_destroy p
 cls_program_get_binary ppzp   cls_program_from_binary ppzp   cls_program_from_il ppzssp
 cls_kernel_create psp   cls_kernel_destroy p   cls_kernel_launch_async pppup
+cls_kernel_get_info pp   cls_kernel_get_arg_info pup   cls_kernel_suggest_local ppp
 cls_batch_create ppp   cls_batch_destroy p   cls_batch_upload ppizp   cls_batch_array pAp   cls_batch_scalar pipp
 cls_batch_bind_upload pqp   cls_batch_bind_array pqA   cls_batch_bind_scalar pqp
 cls_batch_unary piqp   cls_batch_unary_param piqdp   cls_batch_binary piqqp   cls_batch_where pqqqp

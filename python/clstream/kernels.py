@@ -88,14 +88,37 @@ class Kernel(capi.Handle):
         launch(self.handle, size, args, stream_of(stream, self.context), local, offset)
 
 
+    @property
+    def info(self):
+        """What the driver states of the kernel, as a dictionary: most work-items of a group, memory, arguments."""
+        info = capi.KernelInfo()
+        call("cls_kernel_get_info", self.handle, ctypes.byref(info))
+        values = {name: getattr(info, name) for name, _ in info._fields_[1:]}
+        return {**values, "required_group": tuple(info.required_group)}
+
+    def arg_info(self, position):
+        """An argument as the source declares it, as a dictionary."""
+        info = capi.KernelArgInfo()
+        call("cls_kernel_get_arg_info", self.handle, integer(position, name="a position"), ctypes.byref(info))
+        values = {name: getattr(info, name) for name, _ in info._fields_[1:]}
+        return {name: value.decode(errors="replace") if isinstance(value, bytes) else value
+                for name, value in values.items()}
+
+    def suggest_local(self, size):
+        """The size of work-groups that a launch of this size would have, as a tuple; None: the driver chooses."""
+        local = (ctypes.c_size_t * 3)()
+        shape = _shape(size, None, None)
+        call("cls_kernel_suggest_local", self.handle, ctypes.byref(shape), local)
+        return tuple(local[:shape.dims]) if local[0] else None
+
+
 def _sizes(size, name):
     sizes = tuple(size) if isinstance(size, (tuple, list, numpy.ndarray)) and numpy.ndim(size) else (size,)
     return [integer(length, name=name) for length in sizes]
 
 
-def launch(kernel, size, args, stream, local=None, offset=None):
-    """Submits a launch of a kernel (a handle)."""
-    shape, held = capi.Launch(), []
+def _shape(size, local, offset):
+    shape = capi.Launch()
     sizes = _sizes(size, "a number of work-items")
     locals_ = [] if local is None else _sizes(local, "a size of work-groups")
     offsets = [0] * len(sizes) if offset is None else _sizes(offset, "an offset")
@@ -107,6 +130,12 @@ def launch(kernel, size, args, stream, local=None, offset=None):
     getattr(shape, "global")[:] = [*sizes, 1, 1][:3]
     shape.local[:] = [*locals_, 1, 1][:3] if locals_ else [0, 0, 0]
     shape.offset[:] = [*offsets, 0, 0][:3]
+    return shape
+
+
+def launch(kernel, size, args, stream, local=None, offset=None):
+    """Submits a launch of a kernel (a handle)."""
+    shape, held = _shape(size, local, offset), []
     list_ = (capi.Arg * max(1, len(args)))()
     for i, (out, value) in enumerate(zip(list_, args)):
         _set(out, value, i, held)

@@ -498,6 +498,15 @@ class Kernels(unittest.TestCase):
         kernel(2, y, *args, local=1, offset=3)
         np.testing.assert_array_equal(y.to_host(), [0, 0, 0, 7, 9, 0])
         self.assertRaises(ValueError, kernel, 6, x, *args, offset=(1, 2))
+        info = kernel.info
+        self.assertEqual((info["arguments"], info["required_group"]), (6, (0, 0, 0)))
+        self.assertGreaterEqual(info["max_group"], 1)
+        try:
+            self.assertEqual([kernel.arg_info(i)["space"] for i in range(6)], [1, 0, 0, 0, 3, 1])
+        except cs.Error as error:
+            self.assertEqual(error.status, cs.Status.ERROR_UNSUPPORTED)
+        self.assertRaises(cs.Error, kernel.arg_info, 6)
+        self.assertIsNone(kernel.suggest_local(4))
         self.assertRaises(TypeError, kernel, 6, x, 2.0)
         self.assertRaises(cs.Error, kernel, 6, x)
         self.assertRaises(cs.Error, kernel, 6, x, np.int64(2), *args[1:])

@@ -144,38 +144,43 @@ static cls_status tell_gemm(void *out) {
 #define RESULTS(row)                                                                               \
     row(cls_device_info, cls_device_get_info(0, out)) row(                                         \
         cls_device_group_statistics,                                                               \
-        cls_device_group_get_statistics(w.group, out)) row(cls_share_info,                         \
-                                                           cls_context_can_share(NULL, NULL, out)) \
-        row(cls_buffer_info, cls_buffer_get_info(w.cells, out)) row(                               \
-            cls_stream_info,                                                                       \
-            cls_stream_get_info(w.a, out)) row(cls_stream_counters,                                \
-                                               cls_stream_get_counters(                            \
-                                                   w.a, out)) row(cls_stream_memory,               \
-                                                                  cls_stream_get_memory(w.a, out)) \
-            row(cls_graph_memory, cls_context_get_graph_memory(NULL, out)) row(                    \
-                cls_mempool_config,                                                                \
-                cls_mempool_get_config(w.mempool, out)) row(cls_gemm_explanation, tell_gemm(out))  \
-                row(cls_mempool_statistics, cls_mempool_get_statistics(w.mempool, out)) row(       \
-                    cls_timeline_info, cls_timeline_get_info(                                      \
-                                           w.timeline,                                             \
-                                           out)) row(cls_task_info,                                \
-                                                     cls_task_graph_get_info(w.graph, 0, out))     \
-                    row(cls_pool_info, cls_pool_get_info(w.pool, out)) row(                        \
-                        cls_pool_advice, cls_pool_optimize(w.pool, out))                           \
-                        row(cls_value_info, cls_batch_get_value(w.batch, w.value, out)) row(       \
-                            cls_batch_statistics,                                                  \
-                            cls_batch_get_statistics(                                              \
-                                w.batch, out)) row(cls_graph_node_info,                            \
-                                                   cls_graph_get_node(w.captured, 0, out))         \
-                            row(cls_graph_statistics, cls_graph_get_statistics(w.exec, out)) row(  \
-                                cls_graph_difference,                                              \
-                                cls_graph_compare(w.exec, w.captured, out))                        \
-                                row(cls_capture_info, cls_stream_get_capture(w.a, out)) row(       \
-                                    cls_pipeline_statistics,                                       \
-                                    cls_pipeline_get_statistics(w.pipeline, out))                  \
-                                    row(cls_stage_statistics,                                      \
-                                        cls_pipeline_get_stage_statistics(w.pipeline, "stage",     \
-                                                                          out))                    \
+        cls_device_group_get_statistics(                                                           \
+            w.group, out)) row(cls_share_info,                                                     \
+                               cls_context_can_share(NULL, NULL,                                   \
+                                                     out)) row(cls_kernel_info,                    \
+                                                               cls_kernel_get_info(rig.step, out)) \
+        row(cls_kernel_arg_info, cls_kernel_get_arg_info(rig.step, 0, out)) row(                   \
+            cls_buffer_info, cls_buffer_get_info(w.cells, out)) row(cls_stream_info,               \
+                                                                    cls_stream_get_info(w.a, out)) \
+            row(cls_stream_counters, cls_stream_get_counters(w.a, out)) row(                       \
+                cls_stream_memory,                                                                 \
+                cls_stream_get_memory(w.a, out)) row(cls_graph_memory,                             \
+                                                     cls_context_get_graph_memory(NULL, out))      \
+                row(cls_mempool_config, cls_mempool_get_config(w.mempool, out)) row(               \
+                    cls_gemm_explanation,                                                          \
+                    tell_gemm(out)) row(cls_mempool_statistics,                                    \
+                                        cls_mempool_get_statistics(w.mempool, out))                \
+                    row(cls_timeline_info, cls_timeline_get_info(w.timeline, out)) row(            \
+                        cls_task_info, cls_task_graph_get_info(w.graph, 0, out))                   \
+                        row(cls_pool_info, cls_pool_get_info(w.pool, out)) row(                    \
+                            cls_pool_advice, cls_pool_optimize(w.pool, out))                       \
+                            row(cls_value_info, cls_batch_get_value(w.batch, w.value, out)) row(   \
+                                cls_batch_statistics,                                              \
+                                cls_batch_get_statistics(                                          \
+                                    w.batch, out)) row(cls_graph_node_info,                        \
+                                                       cls_graph_get_node(w.captured, 0, out))     \
+                                row(cls_graph_statistics,                                          \
+                                    cls_graph_get_statistics(                                      \
+                                        w.exec,                                                    \
+                                        out)) row(cls_graph_difference,                            \
+                                                  cls_graph_compare(w.exec, w.captured, out))      \
+                                    row(cls_capture_info, cls_stream_get_capture(w.a, out)) row(   \
+                                        cls_pipeline_statistics,                                   \
+                                        cls_pipeline_get_statistics(                               \
+                                            w.pipeline,                                            \
+                                            out)) row(cls_stage_statistics,                        \
+                                                      cls_pipeline_get_stage_statistics(           \
+                                                          w.pipeline, "stage", out))               \
                                         row(cls_check_counts, cls_check_get_counts(out)) row(      \
                                             cls_check_finding, cls_check_get_finding(0, out))      \
                                             row(cls_profile_record,                                \

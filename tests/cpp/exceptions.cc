@@ -277,6 +277,9 @@ static void test_kernels() {
     kernel.launch(shape, stream, x.get(), 1.0f, 0, pair{}, cls_arg_local(4));
     x.download(host, stream);
     EXPECT(host[0] == 21 && host[1] == 31 && host[2] == 41);
+    EXPECT(kernel.info().arguments == 5);
+    EXPECT(kernel.suggest_local(shape)[0] == 1);
+    EXPECT(thrown_by([&] { kernel.arg_info(5); }) == CLS_ERROR_OUT_OF_RANGE);
     shape.global[0] = shape.offset[0] = 1;
     kernel.launch(shape, stream, x, 100.0f, 1, both, cls_arg_local(4));
     x.download(host, stream);

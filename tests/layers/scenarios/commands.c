@@ -330,6 +330,28 @@ static bool pass_through_binary(struct run *run, struct world *world) {
            replace_program(run, world, wrapped);
 }
 
+/* The kernel's properties, its first argument's, and a group size. */
+static bool ask_kernel(struct run *run, const struct world *world) {
+    cls_kernel_info info = CLS_KERNEL_INFO_INIT;
+    cls_kernel_arg_info arg = CLS_KERNEL_ARG_INFO_INIT;
+    const cls_launch shape = cls_launch_1d(WORDS);
+    size_t local[3];
+    return ok(run, cls_kernel_get_info(world->kernel, &info)) &&
+           ok(run, cls_kernel_get_arg_info(world->kernel, 0, &arg)) &&
+           ok(run, cls_kernel_suggest_local(world->kernel, &shape, local));
+}
+
+static void kernel_facts(struct run *run) {
+    struct world world;
+    if (world_open(run, &world, 1) && open_kernel(run, &world) && ask_kernel(run, &world)) {
+        cls_stream stream = world.streams[0];
+        if (upload(run, &world, world.a, stream) && launch(run, &world, world.a, 2, 1, stream) &&
+            download(run, &world, world.a, stream) && synchronize(run, stream))
+            expect_scaled(run, &world, 2, 1);
+    }
+    world_close(run, &world);
+}
+
 static void program_bytes(struct run *run) {
     struct world world;
     if (world_open(run, &world, 1) && open_kernel(run, &world) &&
@@ -408,6 +430,7 @@ const struct scenario scenarios[] = {
     {"program_cold", program_cold},
     {"program_warm", program_warm},
     {"program_bytes", program_bytes},
+    {"kernel_facts", kernel_facts},
     {"typed_operations", typed_operations},
     {"in_order", in_order},
     {"bounded", bounded},
