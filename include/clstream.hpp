@@ -333,6 +333,19 @@ CLS_HPP_OWNER(triple_buffer);
 
 class stream_ref;
 
+/** What a device is and has, before there is a context. */
+inline result<cls_device_info> device_info(std::size_t index) {
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    const cls_status status = cls_device_get_info(index, &info);
+    return detail::finish(status, info);
+}
+/** Whether a device has an extension, such as "cl_khr_fp16". */
+inline result<bool> device_has_extension(std::size_t index, c_string name) {
+    int has = 0;
+    const cls_status status = cls_device_has_extension(index, name.get(), &has);
+    return detail::finish(status, has != 0);
+}
+
 class context_ref : public ref<cls_context> {
   public:
     using ref::ref;

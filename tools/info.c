@@ -133,6 +133,28 @@ static void print_sharing(size_t index, size_t count) {
     }
 }
 
+static void print_images(const cls_device_info *info) {
+    if (info->has_images)
+        printf("  %-12s %zu x %zu, %zu x %zu x %zu, arrays of %zu, %u samplers\n", "images",
+               info->max_image_2d[0], info->max_image_2d[1], info->max_image_3d[0],
+               info->max_image_3d[1], info->max_image_3d[2], info->max_image_layers,
+               info->max_samplers);
+    else
+        printf("  %-12s none\n", "images");
+}
+
+static void print_identity(const cls_device_info *info) {
+    if (info->has_pci)
+        printf("  %-12s %04x:%02x:%02x.%x\n", "PCI", info->pci_domain, info->pci_bus,
+               info->pci_device, info->pci_function);
+    if (!info->has_uuid)
+        return;
+    printf("  %-12s ", "UUID");
+    for (unsigned i = 0; i < sizeof info->uuid; i++)
+        printf("%s%02x", i >= 4 && i <= 10 && i % 2 == 0 ? "-" : "", info->uuid[i]);
+    putchar('\n');
+}
+
 static void print_facts(size_t index, const cls_device_info *info, bool chosen) {
     char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT];
     printf("device %zu%s\n", index, chosen ? " (default)" : "");
@@ -147,6 +169,18 @@ static void print_facts(size_t index, const cls_device_info *info, bool chosen) 
            info->unified_memory ? ", shared with the host" : "");
     printf("  %-12s %u compute units, groups of up to %u, %s\n", "compute", info->compute_units,
            info->max_work_group, info->has_fp64 ? "f64" : "no f64");
+    printf("  %-12s %u x %u x %u work-items, %s arguments, %s constant\n", "limits",
+           (unsigned)info->max_work_items[0], (unsigned)info->max_work_items[1],
+           (unsigned)info->max_work_items[2], size_format(info->max_parameters, a),
+           size_format(info->max_constant, b));
+    printf("  %-12s %u MHz, %s cache in lines of %u bytes, %u-bit addresses\n", "clock",
+           info->clock_mhz, size_format(info->cache_bytes, a), info->cache_line,
+           info->address_bits);
+    print_images(info);
+    print_identity(info);
+    printf("  %-12s %s\n", "OpenCL C", *info->c_version ? info->c_version : "not told");
+    printf("  %-12s ", "extensions");
+    print_wrapped(*info->extensions ? info->extensions : "none", 15);
 }
 
 static cls_status print_device(size_t index, size_t count, bool chosen) {

@@ -16,15 +16,20 @@ bool json_is_built(void) { return true; }
 static json_t *facts(size_t index, const cls_device_info *info) {
     static const char *const types[] = {"other", "cpu", "gpu", "accelerator"};
     return json_pack(
-        "{s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "index",
-        (json_int_t)index, "name", json_text(info->name), "type", types[info->type], "vendor",
-        json_text(info->vendor), "platform", json_text(info->platform), "version",
+        "{s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:o, s:I, "
+        "s:I, s:I, s:I}",
+        "index", (json_int_t)index, "name", json_text(info->name), "type", types[info->type],
+        "vendor", json_text(info->vendor), "platform", json_text(info->platform), "version",
         json_text(info->version), "driver_version", json_text(info->driver_version),
         "global_memory", (json_int_t)info->global_memory, "max_allocation",
         (json_int_t)info->max_allocation, "local_memory", (json_int_t)info->local_memory,
         "compute_units", (json_int_t)info->compute_units, "max_work_group",
         (json_int_t)info->max_work_group, "base_align", (json_int_t)info->base_align, "has_fp64",
-        info->has_fp64, "unified_memory", info->unified_memory);
+        info->has_fp64, "unified_memory", info->unified_memory, "has_images", info->has_images,
+        "extensions", json_text(info->extensions), "c_version", json_text(info->c_version),
+        "opencl_version", (json_int_t)info->opencl_version, "address_bits",
+        (json_int_t)info->address_bits, "clock_mhz", (json_int_t)info->clock_mhz, "cache_bytes",
+        (json_int_t)info->cache_bytes);
 }
 
 static cls_status add_capabilities(json_t *device, size_t index) {

@@ -38,11 +38,42 @@ typedef struct cls_device_info {
     uint32_t base_align;      /**< alignment of buffers and sub-buffers in bytes */
     int has_fp64;             /**< nonzero: the device supports f64 (double) */
     int unified_memory;       /**< nonzero: host and device share physical memory */
-    int reserved;             /**< 0; later releases may give it a meaning */
+    int has_images;           /**< nonzero: the device supports images; else their limits are 0 */
+    const char *extensions;   /**< names with a blank between each two, valid until the process
+                                   exits; "" if the driver tells none. cls_device_has_extension
+                                   looks one up */
+    char c_version[128];      /**< newest OpenCL C, as the driver prints it; "" if it does not */
+    uint64_t max_constant;    /**< most bytes of __constant memory in one argument */
+    uint64_t cache_bytes;     /**< cache of global memory in bytes; 0: none, or not told */
+    size_t max_work_items[3]; /**< most work-items of a group by dimension; 0: not told */
+    size_t max_parameters;    /**< most bytes of a kernel's arguments together */
+    size_t max_image_2d[2];   /**< largest width and height of an image */
+    size_t max_image_3d[3];   /**< largest width, height and depth of an image */
+    size_t max_image_layers;  /**< most layers of an array of images */
+    uint32_t max_samplers;    /**< most samplers of a kernel */
+    uint32_t
+        opencl_version;    /**< 120, 200, 210, 220, 300: the device's OpenCL version as a number */
+    uint32_t address_bits; /**< 32 or 64: size of a kernel's size_t; 0: not told */
+    uint32_t cache_line;  /**< bytes of a line of the cache of global memory; 0: as `cache_bytes` */
+    uint32_t clock_mhz;   /**< highest clock; 0: not told */
+    uint32_t float_width; /**< preferred number of elements of a vector of float */
+    uint32_t double_width;  /**< the same of double; 0 without `has_fp64` */
+    int has_uuid;           /**< nonzero: the driver tells `uuid` */
+    unsigned char uuid[16]; /**< the same for the device in other interfaces; else 0 */
+    int has_pci;            /**< nonzero: the driver tells the following four, else 0 */
+    uint32_t pci_domain;    /**< domain on the PCI bus */
+    uint32_t pci_bus;       /**< bus */
+    uint32_t pci_device;    /**< device, or slot */
+    uint32_t pci_function;  /**< function */
+    int reserved;           /**< 0; later releases may give it a meaning */
 } cls_device_info;
 
-#define CLS_DEVICE_INFO_INIT \
-    { sizeof(cls_device_info), CLS_DEVICE_OTHER, "", "", "", "", "", 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define CLS_DEVICE_INFO_INIT                                                                      \
+    {                                                                                             \
+        sizeof(cls_device_info), CLS_DEVICE_OTHER, "", "", "", "", "", 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            "", "", 0, 0, {0, 0, 0}, 0, {0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0,  \
+            0, 0, 0, 0                                                                            \
+    }
 
 /**
  * One entry of a device's capability record: what a probe measured, or what the driver states. The
@@ -75,6 +106,27 @@ CLS_API cls_status cls_device_count(size_t *count);
  * @retval CLS_ERROR_NO_DEVICE     there is no device of this index
  */
 CLS_API cls_status cls_device_get_info(size_t index, cls_device_info *info);
+
+/**
+ * Gets whether device `index` has an extension, such as "cl_khr_fp16". Compares whole names.
+ * @retval CLS_ERROR_INVALID_VALUE null, or no name: empty, or with a blank
+ * @retval CLS_ERROR_NO_DEVICE     there is no device of this index
+ */
+CLS_API cls_status cls_device_has_extension(size_t index, const char *name, int *has);
+
+/**
+ * Gets anything that OpenCL tells about device `index`, without a context. `name` is the number of a
+ * cl_device_info, such as 0x1002 for CL_DEVICE_MAX_COMPUTE_UNITS. `needed` receives the size of the answer
+ * in bytes, and may be NULL; the answer is written to `value` if `bytes` is not 0. What is above OpenCL 1.2 needs
+ * the version or the extension that it came with: ask for that first.
+ * @retval CLS_ERROR_INVALID_VALUE `value` is null with `bytes` above 0; or both are nothing and `needed` is null;
+ *                                 or `bytes` is too small, but not 0
+ * @retval CLS_ERROR_NO_DEVICE     there is no device of this index
+ * @retval CLS_ERROR_NOT_FOUND     the driver does not know the number
+ * @retval CLS_ERROR_UNSUPPORTED   the driver refuses the query; cls_last_error_code has its code
+ */
+CLS_API cls_status cls_device_query(size_t index, uint32_t name, size_t bytes, void *value,
+                                    size_t *needed);
 
 /**
  * Chooses a device by its index ("2"), by its type ("cpu", "gpu", "accelerator"), or by a part of

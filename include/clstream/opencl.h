@@ -34,6 +34,13 @@
 
 CLS_BEGIN_DECLS
 
+/**
+ * Gets the platform and the cl_device_id of device `index` (device.h), which need no release. Either
+ * out-parameter may be NULL. No context is made.
+ * @retval CLS_ERROR_NO_DEVICE there is no device of this index
+ */
+CLS_API cls_status cls_device_get_cl(size_t index, cl_platform_id *platform, cl_device_id *device);
+
 /** Creates a context on the caller's cl_context and one device of it. */
 CLS_API cls_status cls_context_wrap(cl_context context, cl_device_id device, cls_context *out);
 

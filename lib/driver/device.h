@@ -27,11 +27,11 @@ struct device {
     bool odd_groups;     /* the last groups of a launch may be smaller, in programs that allow it */
     unsigned
         vector_bytes; /* of a vector register, by the driver's word; 0: it has none, or tells none */
+    char *extensions;    /* as info.extensions; owned */
     size_t most_items;   /* that one dimension counts: the largest size_t of its kernels */
     size_t max_local[3]; /* most work-items of a group, by dimension; SIZE_MAX: no limit */
     bool shares_coarsely, shares_finely; /* shared virtual memory for buffers */
     unsigned compute_capability;         /* of NVIDIA's devices: 90 for 9.0; 0: of another vendor */
-    unsigned char uuid[16];              /* CL_DEVICE_UUID_KHR; all zero: none */
     unsigned quirks;                     /* enum quirk bits in force */
     uint64_t key;                        /* xxHash of `identity` */
     char *identity; /* everything that names platform, device, driver version and, for a CPU,
@@ -56,6 +56,9 @@ cls_status device_find(const char *spec, struct device **out);
 /* The entry for a cl_device_id. A sub-device gets an entry outside the list at its first use, with
  * the index of the device that it is a part of. */
 cls_status device_of_id(cl_device_id id, struct device **out);
+
+/* Whether a list of names with blanks between them has a name. */
+bool device_list_has(const char *list, const char *name);
 
 /* The most work-items of a group in one dimension, as the device states; a kernel may allow less. */
 static inline size_t device_max_line(const struct device *device) {

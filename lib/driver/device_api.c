@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of clstream/device.h. */
+#include <string.h>
+
 #include <clstream/device.h>
+#include <clstream/opencl.h>
 #include <clstream/stream.h>
 
 #include "base/error.h"
 #include "base/sized.h"
 #include "driver/caps.h"
 #include "driver/quirk.h"
+#include "driver/serial.h"
+#include "driver/status.h"
 #include "driver/units.h"
 
 static cls_status null_argument(const char *call, const char *name) {
@@ -45,6 +50,68 @@ cls_status cls_device_get_info(size_t index, cls_device_info *info) {
         status = at_index(call, index, &device);
     if (!status)
         SIZED_OUT(cls_device_info, info, &device->info);
+    return status;
+}
+
+cls_status cls_device_has_extension(size_t index, const char *name, int *has) {
+    static const char call[] = "cls_device_has_extension";
+    struct device *device;
+    if (!name || !has)
+        return null_argument(call, name ? "has" : "name");
+    if (!*name || strchr(name, ' '))
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: '%s' is no name", call, name);
+    cls_status status = at_index(call, index, &device);
+    if (!status)
+        *has = device_list_has(device->extensions, name);
+    return status;
+}
+
+/* An answer that came is of `*needed` bytes; a driver's code is put into words that name the number. */
+static cls_status ask_by_number(const struct device *device, uint32_t name, size_t bytes,
+                                void *value, size_t *needed) {
+    driver_enter(device);
+    const cl_int code = clGetDeviceInfo(device->id, name, bytes, value, needed);
+    driver_leave(device);
+    if (code == CL_SUCCESS)
+        return CLS_SUCCESS;
+    if (code == CL_INVALID_VALUE && !bytes)
+        return error_set_code(CLS_ERROR_NOT_FOUND, code,
+                              "%s: the driver does not know cl_device_info 0x%x", device->info.name,
+                              (unsigned)name);
+    if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
+        return driver_status(code, "clGetDeviceInfo");
+    return error_set_code(CLS_ERROR_UNSUPPORTED, code,
+                          "%s: the driver refuses cl_device_info 0x%x: %s (%d)", device->info.name,
+                          (unsigned)name, cl_code_name(code), code);
+}
+
+cls_status cls_device_query(size_t index, uint32_t name, size_t bytes, void *value,
+                            size_t *needed) {
+    static const char call[] = "cls_device_query";
+    struct device *device;
+    size_t size = 0;
+    if ((bytes && !value) || (!bytes && !needed))
+        return null_argument(call, bytes ? "value" : "needed");
+    cls_status status = at_index(call, index, &device);
+    if (!status)
+        status = ask_by_number(device, name, 0, NULL, &size);
+    if (!status && bytes && bytes < size)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "%s: the answer has %zu bytes, not %zu", call,
+                           size, bytes);
+    if (!status && bytes && size)
+        status = ask_by_number(device, name, size, value, NULL);
+    if (!status && needed)
+        *needed = size;
+    return status;
+}
+
+cls_status cls_device_get_cl(size_t index, cl_platform_id *platform, cl_device_id *id) {
+    struct device *device;
+    cls_status status = at_index("cls_device_get_cl", index, &device);
+    if (!status && platform)
+        *platform = device->platform;
+    if (!status && id)
+        *id = device->id;
     return status;
 }
 

@@ -17,6 +17,15 @@
 
 enum { MAX_DIMENSIONS = 16 };
 
+/* Not all headers have these numbers, which belong to extensions. */
+enum {
+    PCI_BUS_NV = 0x4008,
+    PCI_SLOT_NV = 0x4009,
+    PCI_DOMAIN_NV = 0x400a,
+    TOPOLOGY_AMD = 0x4037,
+    PCI_BUS_INFO = 0x410f
+};
+
 /* The driver's answers before any check; zero where a query fails. */
 struct answers {
     cl_device_type type;
@@ -33,6 +42,11 @@ struct answers {
     cl_ulong local_memory;
     size_t max_group;
     cl_uint vector_floats;
+    cl_bool images;
+    size_t image_2d[2], image_3d[3], image_layers;
+    size_t parameters;
+    cl_ulong constant, cache;
+    cl_uint samplers, cache_line, clock, floats, doubles;
     cl_bool non_uniform;
     cl_device_svm_capabilities sharing;
     char platform_version[128];
@@ -41,6 +55,7 @@ struct answers {
     char platform[128];
     char version[128];
     char driver_version[128];
+    char c_version[128];
 };
 
 #define NUMBER(param, member) \
@@ -65,6 +80,21 @@ static const struct {
     NUMBER(CL_DEVICE_LOCAL_MEM_SIZE, local_memory),
     NUMBER(CL_DEVICE_MAX_WORK_GROUP_SIZE, max_group),
     NUMBER(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, vector_floats),
+    NUMBER(CL_DEVICE_IMAGE_SUPPORT, images),
+    NUMBER(CL_DEVICE_IMAGE2D_MAX_WIDTH, image_2d[0]),
+    NUMBER(CL_DEVICE_IMAGE2D_MAX_HEIGHT, image_2d[1]),
+    NUMBER(CL_DEVICE_IMAGE3D_MAX_WIDTH, image_3d[0]),
+    NUMBER(CL_DEVICE_IMAGE3D_MAX_HEIGHT, image_3d[1]),
+    NUMBER(CL_DEVICE_IMAGE3D_MAX_DEPTH, image_3d[2]),
+    NUMBER(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, image_layers),
+    NUMBER(CL_DEVICE_MAX_PARAMETER_SIZE, parameters),
+    NUMBER(CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, constant),
+    NUMBER(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, cache),
+    NUMBER(CL_DEVICE_MAX_SAMPLERS, samplers),
+    NUMBER(CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, cache_line),
+    NUMBER(CL_DEVICE_MAX_CLOCK_FREQUENCY, clock),
+    NUMBER(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, floats),
+    NUMBER(CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE, doubles),
     NUMBER(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, non_uniform),
     NUMBER(CL_DEVICE_SVM_CAPABILITIES, sharing),
 };
@@ -120,6 +150,8 @@ static bool ask_all(cl_platform_id platform, cl_device_id id, struct answers *a)
         if (clGetDeviceInfo(id, numbers[i].param, numbers[i].size, to, NULL) != CL_SUCCESS)
             memset(to, 0, numbers[i].size);
     }
+    if (!ask_name(ask_device, id, CL_DEVICE_OPENCL_C_VERSION, a->c_version, sizeof a->c_version))
+        a->c_version[0] = '\0';
     return ask_name(ask_platform, platform, CL_PLATFORM_NAME, a->platform, sizeof a->platform) &&
            ask_name(ask_platform, platform, CL_PLATFORM_VERSION, a->platform_version,
                     sizeof a->platform_version) &&
@@ -179,26 +211,133 @@ static void fill_info(cls_device_info *info, const struct answers *a) {
     info->unified_memory = a->unified != CL_FALSE;
 }
 
+static void fill_images(cls_device_info *info, const struct answers *a) {
+    info->has_images = a->images != CL_FALSE;
+    if (!info->has_images)
+        return;
+    memcpy(info->max_image_2d, a->image_2d, sizeof info->max_image_2d);
+    memcpy(info->max_image_3d, a->image_3d, sizeof info->max_image_3d);
+    info->max_image_layers = a->image_layers;
+    info->max_samplers = a->samplers;
+}
+
+/* What the library itself does not need. */
+static void fill_rest(struct device *device, const struct answers *a) {
+    cls_device_info *info = &device->info;
+    memcpy(info->c_version, a->c_version, sizeof info->c_version);
+    info->extensions = device->extensions;
+    info->max_constant = a->constant;
+    info->cache_bytes = a->cache;
+    info->max_parameters = a->parameters;
+    info->opencl_version = parse_version(a->version);
+    info->address_bits = a->address_bits;
+    info->cache_line = a->cache_line;
+    info->clock_mhz = a->clock;
+    info->float_width = a->floats;
+    info->double_width = info->has_fp64 ? a->doubles : 0;
+    for (unsigned i = 0; i < 3; i++)
+        info->max_work_items[i] = device->max_local[i] == SIZE_MAX ? 0 : device->max_local[i];
+}
+
+bool device_list_has(const char *list, const char *name) {
+    const size_t length = strlen(name);
+    while (*list) {
+        const size_t n = strcspn(list, " ");
+        if (n == length && !strncmp(list, name, n))
+            return true;
+        list += n + strspn(list + n, " ");
+    }
+    return false;
+}
+
 /* Without an answer from the driver there are no extensions; only lack of memory is a failure. */
-static cls_status ask_extension(cl_device_id id, const char *name, bool *has) {
+static cls_status ask_extensions(struct device *device) {
     size_t size = 0;
-    *has = false;
-    if (clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size) != CL_SUCCESS)
-        return CLS_SUCCESS;
-    char *list = calloc(1, size + 1);
-    if (!list)
+    if (clGetDeviceInfo(device->id, CL_DEVICE_EXTENSIONS, 0, NULL, &size) != CL_SUCCESS)
+        size = 0;
+    device->extensions = calloc(1, size + 1);
+    if (!device->extensions)
         return error_no_memory("for a device entry");
-    if (clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, list, NULL) == CL_SUCCESS)
-        *has = strstr(list, name) != NULL;
-    free(list);
+    if (size && clGetDeviceInfo(device->id, CL_DEVICE_EXTENSIONS, size, device->extensions, NULL) !=
+                    CL_SUCCESS)
+        device->extensions[0] = '\0';
     return CLS_SUCCESS;
 }
 
-/* Drivers that do not know the query (cl_khr_device_uuid) refuse it. */
-static bool ask_uuid(cl_device_id id, unsigned char out[16]) {
+static bool has_extension(const struct device *device, const char *name) {
+    return device_list_has(device->extensions, name);
+}
+
+/* Drivers of OpenCL 3.0 that do not know the query refuse it. */
+static void ask_uuid(struct device *device) {
+    cls_device_info *info = &device->info;
     size_t used = 0;
-    const cl_int code = clGetDeviceInfo(id, CL_DEVICE_UUID_KHR, 16, out, &used);
-    return code == CL_SUCCESS && used == 16;
+    if (device->cl_version < 300 && !has_extension(device, "cl_khr_device_uuid"))
+        return;
+    if (clGetDeviceInfo(device->id, CL_DEVICE_UUID_KHR, sizeof info->uuid, info->uuid, &used) ==
+            CL_SUCCESS &&
+        used == sizeof info->uuid)
+        info->has_uuid = 1;
+    else
+        memset(info->uuid, 0, sizeof info->uuid);
+}
+
+/* --- the place on the PCI bus, by the extension that the device has --- */
+
+static bool ask_number(cl_device_id id, cl_uint param, cl_uint *out) {
+    return clGetDeviceInfo(id, param, sizeof *out, out, NULL) == CL_SUCCESS;
+}
+
+static bool ask_pci_khr(cl_device_id id, uint32_t place[4]) {
+    cl_uint told[4];
+    if (clGetDeviceInfo(id, PCI_BUS_INFO, sizeof told, told, NULL) != CL_SUCCESS)
+        return false;
+    memcpy(place, told, sizeof told);
+    return true;
+}
+
+/* The slot is device and function, of five and three bits. Older drivers tell no domain. */
+static bool ask_pci_nvidia(cl_device_id id, uint32_t place[4]) {
+    cl_uint domain, bus, slot;
+    if (!ask_number(id, PCI_BUS_NV, &bus) || !ask_number(id, PCI_SLOT_NV, &slot))
+        return false;
+    if (!ask_number(id, PCI_DOMAIN_NV, &domain))
+        domain = 0;
+    const uint32_t told[4] = {domain, bus, slot >> 3, slot & 7};
+    memcpy(place, told, sizeof told);
+    return true;
+}
+
+/* A word that says that it is PCI Express, 17 bytes that are not used, and a byte for each number. */
+static bool ask_pci_amd(cl_device_id id, uint32_t place[4]) {
+    enum { PCIE = 1 };
+    unsigned char at[24];
+    cl_uint type;
+    if (clGetDeviceInfo(id, TOPOLOGY_AMD, sizeof at, at, NULL) != CL_SUCCESS)
+        return false;
+    memcpy(&type, at, sizeof type);
+    if (type != PCIE)
+        return false;
+    const uint32_t told[4] = {0, at[21], at[22], at[23]};
+    memcpy(place, told, sizeof told);
+    return true;
+}
+
+static void ask_pci(struct device *device) {
+    static const struct {
+        const char *extension;
+        bool (*ask)(cl_device_id id, uint32_t place[4]);
+    } ways[] = {{"cl_khr_pci_bus_info", ask_pci_khr},
+                {"cl_nv_device_attribute_query", ask_pci_nvidia},
+                {"cl_amd_device_attribute_query", ask_pci_amd}};
+    cls_device_info *info = &device->info;
+    uint32_t place[4] = {0};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && !info->has_pci; i++)
+        info->has_pci = has_extension(device, ways[i].extension) && ways[i].ask(device->id, place);
+    info->pci_domain = place[0];
+    info->pci_bus = place[1];
+    info->pci_device = place[2];
+    info->pci_function = place[3];
 }
 
 /* Devices of others than NVIDIA refuse the query (cl_nv_device_attribute_query). */
@@ -257,6 +396,7 @@ void device_free(struct device *device) {
         pthread_mutex_destroy(&device->state->lock);
     free(device->state);
     free(device->identity);
+    free(device->extensions);
     free(device);
 }
 
@@ -289,9 +429,16 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
     ask_max_local(id, device->max_local);
     device->compute_capability = ask_compute_capability(id);
     device->quirks = quirk_bits(device);
-    cls_status status = ask_extension(id, "cl_khr_priority_hints", &device->priority_hints);
-    if (!status && device->cl_version >= 300 && ask_uuid(id, device->uuid))
-        status = ask_extension(id, "cl_khr_external_memory_opaque_fd", &device->imports_fds);
+    cls_status status = ask_extensions(device);
+    if (!status) {
+        fill_images(&device->info, &a);
+        fill_rest(device, &a);
+        ask_uuid(device);
+        ask_pci(device);
+        device->priority_hints = has_extension(device, "cl_khr_priority_hints");
+        device->imports_fds = device->cl_version >= 300 && device->info.has_uuid &&
+                              has_extension(device, "cl_khr_external_memory_opaque_fd");
+    }
     if (!status)
         status = name_identity(device);
     if (status) {

@@ -95,12 +95,12 @@ static cls_status cuda_status(int code, const char *call) {
 /* --- making --- */
 
 static cls_status is_ordinal(const struct device *device, int ordinal, bool *is) {
-    unsigned char uuid[sizeof device->uuid];
+    unsigned char uuid[sizeof device->info.uuid];
     int found;
     cls_status status = cuda_status(cuda.device(&found, ordinal), "cuDeviceGet");
     if (!status)
         status = cuda_status(cuda.uuid(uuid, found), "cuDeviceGetUuid");
-    *is = !status && !memcmp(uuid, device->uuid, sizeof uuid);
+    *is = !status && !memcmp(uuid, device->info.uuid, sizeof uuid);
     return status;
 }
 

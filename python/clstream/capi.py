@@ -99,7 +99,15 @@ class DeviceInfo(Sized):
                 ("platform", c_char * 128), ("version", c_char * 128), ("driver_version", c_char * 128),
                 ("global_memory", c_uint64), ("max_allocation", c_uint64), ("local_memory", c_uint64),
                 ("compute_units", ctypes.c_uint32), ("max_work_group", ctypes.c_uint32),
-                ("base_align", ctypes.c_uint32), ("has_fp64", c_int), ("unified_memory", c_int)]
+                ("base_align", ctypes.c_uint32), ("has_fp64", c_int), ("unified_memory", c_int),
+                ("has_images", c_int), ("extensions", c_char_p), ("c_version", c_char * 128),
+                ("max_constant", c_uint64), ("cache_bytes", c_uint64), ("max_work_items", c_size_t * 3),
+                ("max_parameters", c_size_t), ("max_image_2d", c_size_t * 2), ("max_image_3d", c_size_t * 3),
+                ("max_image_layers", c_size_t), ("max_samplers", ctypes.c_uint32), ("opencl_version", ctypes.c_uint32),
+                ("address_bits", ctypes.c_uint32), ("cache_line", ctypes.c_uint32), ("clock_mhz", ctypes.c_uint32),
+                ("float_width", ctypes.c_uint32), ("double_width", ctypes.c_uint32), ("has_uuid", c_int),
+                ("uuid", ctypes.c_ubyte * 16), ("has_pci", c_int), ("pci_domain", ctypes.c_uint32),
+                ("pci_bus", ctypes.c_uint32), ("pci_device", ctypes.c_uint32), ("pci_function", ctypes.c_uint32)]
 
 
 class KernelInfo(Sized):
@@ -184,6 +192,7 @@ FOREIGN = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
 PROTOTYPES = """
 cls_status_string i:s   cls_last_error_detail :s   cls_last_error_code :i   cls_version_string :s
 cls_device_count p   cls_device_get_info zp   cls_device_find sp
+cls_device_has_extension zsp
 cls_context_create pp   cls_context_destroy p   cls_context_default p   cls_context_default_stream pp
 cls_context_get_device pp   cls_context_synchronize p   cls_context_explain ppzp
 cls_stream_create ppp   cls_stream_destroy p   cls_stream_query p   cls_stream_synchronize p   cls_stream_wait pq

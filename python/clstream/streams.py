@@ -14,9 +14,19 @@ def devices():
         info = capi.DeviceInfo()
         call("cls_device_get_info", index, ctypes.byref(info))
         values = {name: getattr(info, name) for name, _ in info._fields_[1:]}
-        found.append({name: value.decode(errors="replace") if isinstance(value, bytes) else value
-                      for name, value in values.items()})
+        found.append({name: _plain(value) for name, value in values.items()})
     return found
+
+
+def _plain(value):
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return tuple(value) if isinstance(value, ctypes.Array) else value
+
+
+def has_extension(index, name):
+    """Whether the device of this index has an extension, such as "cl_khr_fp16"."""
+    return bool(make("cls_device_has_extension", index, name.encode(), type=ctypes.c_int))
 
 
 class Context(capi.Handle):

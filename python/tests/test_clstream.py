@@ -482,6 +482,14 @@ class Kernels(unittest.TestCase):
               "    size_t i = get_global_id(0) + get_global_size(0) * get_global_id(1);\n"
               "    s[0] = a; x[i] = s[0] * i + b + p.a[4] * p.b + (none != 0);\n}\n")
 
+    def test_device_facts(self):
+        for index, device in enumerate(cs.devices()):
+            for name in device["extensions"].split():
+                self.assertTrue(cs.has_extension(index, name))
+            self.assertFalse(cs.has_extension(index, "cl_khr"))
+            self.assertEqual((len(device["max_work_items"]), len(device["uuid"])), (3, 16))
+            self.assertGreaterEqual(device["opencl_version"], 120)
+
     def test_launch(self):
         kernel = cs.Program(self.SOURCE, "f.cl").kernel("f")
         pair = np.array((list(range(5)), 0.5), [("a", np.int32, 5), ("b", np.float32)])

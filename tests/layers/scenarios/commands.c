@@ -352,6 +352,18 @@ static void kernel_facts(struct run *run) {
     world_close(run, &world);
 }
 
+static void device_facts(struct run *run) {
+    cl_platform_id platform = NULL;
+    char name[256];
+    uint32_t units = 0;
+    int has;
+    if (ok(run, cls_device_get_cl(0, &platform, NULL)) &&
+        ok(run, cls_device_query(0, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL)) &&
+        ok(run, cls_device_query(0, CL_DEVICE_NAME, sizeof name, name, NULL)) &&
+        ok(run, cls_device_has_extension(0, "cl_khr_fp64", &has)))
+        expect(run, units > 0 && platform, "the facts");
+}
+
 static void program_bytes(struct run *run) {
     struct world world;
     if (world_open(run, &world, 1) && open_kernel(run, &world) &&
@@ -430,6 +442,7 @@ const struct scenario scenarios[] = {
     {"program_cold", program_cold},
     {"program_warm", program_warm},
     {"program_bytes", program_bytes},
+    {"device_facts", device_facts},
     {"kernel_facts", kernel_facts},
     {"typed_operations", typed_operations},
     {"in_order", in_order},
