@@ -17,7 +17,7 @@
  * reference stands for what NULL means to the C function: the default stream, the default context.
  * An owner without a handle (default-constructed, moved from, or of a call that failed) never does:
  * its calls return CLS_ERROR_INVALID_HANDLE, and it is false.
- * context, stream, event, buffer, program, kernel, timeline and random have member functions; all other
+ * context, stream, event, buffer, image, program, kernel, timeline and random have member functions; all other
  * handles of clstream.h are owned too (`cls::batch`, `cls::graph`, `cls::pool` ...), are made by
  * `cls::make`, and are passed to the C functions by `get()`:
  *
@@ -301,6 +301,7 @@ CLS_HPP_DESTROYER(cls_context);
 CLS_HPP_DESTROYER(cls_stream);
 CLS_HPP_DESTROYER(cls_event);
 CLS_HPP_DESTROYER(cls_buffer);
+CLS_HPP_DESTROYER(cls_image);
 CLS_HPP_DESTROYER(cls_program);
 CLS_HPP_DESTROYER(cls_kernel);
 CLS_HPP_DESTROYER(cls_timeline);
@@ -438,6 +439,39 @@ class buffer : public owner<buffer_ref> {
         cls_buffer handle = nullptr;
         const cls_status status = cls_buffer_import(context.get(), fd, bytes, &handle);
         return detail::own<buffer>(status, handle);
+    }
+};
+
+class image_ref : public ref<cls_image> {
+  public:
+    using ref::ref;
+    /** What it is: kind, format and extents. */
+    result<cls_image_shape> shape() const {
+        cls_image_shape shape = {};
+        const cls_status status = cls_image_get_shape(get(), &shape);
+        return detail::finish(status, shape);
+    }
+    /** Copies texels of host memory to the image; a null box is all of it. */
+    result<void> upload_async(const void *from, stream_ref stream,
+                              const cls_image_box *box = nullptr) const;
+    /** Like upload_async, and waits for the copy. */
+    result<void> upload(const void *from, stream_ref stream,
+                        const cls_image_box *box = nullptr) const;
+    /** Copies texels of the image to host memory; a null box is all of it. */
+    result<void> download_async(void *to, stream_ref stream,
+                                const cls_image_box *box = nullptr) const;
+    /** Like download_async, and waits for the copy. */
+    result<void> download(void *to, stream_ref stream, const cls_image_box *box = nullptr) const;
+};
+
+class image : public owner<image_ref> {
+  public:
+    using owner::owner;
+    /** Makes an image with undefined contents. */
+    static result<image> create(const cls_image_shape &shape, context_ref context = {}) {
+        cls_image handle = nullptr;
+        const cls_status status = cls_image_create(context.get(), &shape, &handle);
+        return detail::own<image>(status, handle);
     }
 };
 
@@ -710,6 +744,23 @@ inline result<stream_ref> context_ref::default_stream() const {
     cls_stream handle = nullptr;
     const cls_status status = cls_context_default_stream(get(), &handle);
     return detail::finish(status, stream_ref(handle));
+}
+
+inline result<void> image_ref::upload_async(const void *from, stream_ref stream,
+                                            const cls_image_box *box) const {
+    return check(cls_image_from_host_async(get(), from, box, stream.get()));
+}
+inline result<void> image_ref::upload(const void *from, stream_ref stream,
+                                      const cls_image_box *box) const {
+    return check(cls_image_from_host(get(), from, box, stream.get()));
+}
+inline result<void> image_ref::download_async(void *to, stream_ref stream,
+                                              const cls_image_box *box) const {
+    return check(cls_image_to_host_async(to, get(), box, stream.get()));
+}
+inline result<void> image_ref::download(void *to, stream_ref stream,
+                                        const cls_image_box *box) const {
+    return check(cls_image_to_host(to, get(), box, stream.get()));
 }
 
 inline result<void> event_ref::record(stream_ref stream) const {
@@ -995,8 +1046,11 @@ constexpr bool is_span<T, std::void_t<decltype(std::declval<const T &>().data())
 
 inline cls_arg argument(const cls_arg &arg) { return arg; }
 inline cls_arg argument(buffer_ref buffer) { return cls_arg_buffer(buffer.get()); }
+inline cls_arg argument(std::nullptr_t) { return cls_arg_buffer(nullptr); }
+inline cls_arg argument(image_ref image) { return cls_arg_image(image.get()); }
 template <class T> cls_arg argument_of(const T &value) {
-    if constexpr (std::is_same<T, cls_arg>::value || std::is_convertible<T, buffer_ref>::value) {
+    if constexpr (std::is_same<T, cls_arg>::value || std::is_convertible<T, buffer_ref>::value ||
+                  std::is_convertible<T, image_ref>::value) {
         return argument(value);
     } else {
         static_assert(!std::is_pointer<T>::value && !std::is_member_pointer<T>::value,
@@ -1022,7 +1076,7 @@ class kernel_ref : public ref<cls_kernel> {
   public:
     using ref::ref;
     /**
-     * Launches the kernel. An argument is a buffer (owner, reference, array or C handle), a value
+     * Launches the kernel. An argument is a buffer or an image (owner, reference, array or C handle), a value
      * that has the size of the parameter, or a cls_arg (cls_arg_local, cls_arg_reads ...). What is
      * known to be none of these, such as a pointer, a span or a view, does not compile.
      */

@@ -90,11 +90,30 @@ CLS_API cls_status cls_kernel_destroy(cls_kernel kernel);
 
 /** Kinds of kernel arguments. */
 typedef enum cls_arg_kind {
-    CLS_ARG_BUFFER = 0,     /**< a __global or __constant pointer */
-    CLS_ARG_VALUE = 1,      /**< a value, passed by copy */
-    CLS_ARG_LOCAL = 2,      /**< __local memory, by its size */
-    CLS_ARG_BUFFER_PART = 3 /**< a __global or __constant pointer to a part of a buffer */
+    CLS_ARG_BUFFER = 0,      /**< a __global or __constant pointer */
+    CLS_ARG_VALUE = 1,       /**< a value, passed by copy */
+    CLS_ARG_LOCAL = 2,       /**< __local memory, by its size */
+    CLS_ARG_BUFFER_PART = 3, /**< a __global or __constant pointer to a part of a buffer */
+    CLS_ARG_IMAGE = 4,       /**< an image: image.h */
+    CLS_ARG_SAMPLER = 5      /**< a sampler_t */
 } cls_arg_kind;
+
+/** What a sampler does with coordinates outside the image. */
+typedef enum cls_addressing {
+    CLS_ADDRESS_NONE = 0, /**< there are none, or the result is undefined */
+    CLS_ADDRESS_BORDER =
+        1, /**< a border: 0 in each channel, and 1 in alpha for formats without alpha */
+    CLS_ADDRESS_CLAMP_TO_EDGE = 2,  /**< the nearest texel of the image */
+    CLS_ADDRESS_REPEAT = 3,         /**< the image again; of normalized coordinates only */
+    CLS_ADDRESS_MIRRORED_REPEAT = 4 /**< the image again, flipped; of normalized coordinates only */
+} cls_addressing;
+
+/** Which texels a sampler takes. */
+typedef enum cls_filter {
+    CLS_FILTER_NEAREST = 0, /**< the nearest one */
+    CLS_FILTER_LINEAR =
+        1 /**< a weighted mean of the neighbours; of formats that are read as floats only */
+} cls_filter;
 
 /** How a kernel accesses a buffer. Only the race checker (clstream/check.h) uses it. */
 typedef enum cls_access {
@@ -134,6 +153,12 @@ typedef struct cls_arg {
             cls_buffer buffer;
             size_t offset;
         } part;
+        cls_image image;
+        struct {
+            int normalized; /* coordinates from 0 to 1; else in texels */
+            cls_addressing addressing;
+            cls_filter filter;
+        } sampler;
         const void *pointer; /**< a longer value, read during the call */
         unsigned char bytes[CLS_ARG_VALUE_BYTES];
     } u; /**< for cls_arg_* to fill in */
@@ -195,6 +220,38 @@ static inline cls_arg cls_arg_writes(cls_buffer buffer, size_t offset, size_t by
 /** A declared buffer that the kernel reads and writes. */
 static inline cls_arg cls_arg_updates(cls_buffer buffer, size_t offset, size_t bytes) {
     return cls_arg_declared(buffer, CLS_ACCESS_READ_WRITE, offset, bytes);
+}
+
+/**
+ * An image, for a parameter of its kind: image2d_t for CLS_IMAGE_2D. The race checker goes by the
+ * parameter's read_only, write_only or read_write.
+ */
+static inline cls_arg cls_arg_image(cls_image image) {
+    cls_arg arg;
+    arg.kind = CLS_ARG_IMAGE;
+    arg.access = CLS_ACCESS_UNKNOWN;
+    arg.type = CLS_ARG_ANY;
+    arg.size = 0;
+    arg.u.image = image;
+    return arg;
+}
+
+/**
+ * A sampler, for a sampler_t. The library keeps one driver's sampler for each of the few there are in a
+ * context.
+ * @param normalized nonzero: coordinates go from 0 to 1 in each dimension; 0: they are in texels
+ */
+static inline cls_arg cls_arg_sampler(int normalized, cls_addressing addressing,
+                                      cls_filter filter) {
+    cls_arg arg;
+    arg.kind = CLS_ARG_SAMPLER;
+    arg.access = CLS_ACCESS_UNKNOWN;
+    arg.type = CLS_ARG_ANY;
+    arg.u.sampler.normalized = normalized != 0;
+    arg.u.sampler.addressing = addressing;
+    arg.u.sampler.filter = filter;
+    arg.size = sizeof arg.u.sampler;
+    return arg;
 }
 
 /** `bytes` bytes of __local memory. A launch refuses 0 bytes, as OpenCL does. */
@@ -314,13 +371,14 @@ static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
  * @retval CLS_ERROR_INVALID_VALUE  wrong dims, sizes or offsets, a local size above the device's limit or
  *                                  that the driver refuses for the kernel, more __local memory as
  *                                  arguments than the device states, a wrong number of arguments, a value of another type or size than the
- *                                  parameter's (as far as the driver tells them), a parameter
- *                                  that is an image, or a part of a buffer that is of 0 bytes or
+ *                                  parameter's (as far as the driver tells them), an image of
+ *                                  another kind than the parameter's or that it may not access so, a sampler that
+ *                                  OpenCL does not have, or a part of a buffer that is of 0 bytes or
  *                                  not aligned; the detail has the alignment
  * @retval CLS_ERROR_UNSUPPORTED    __local memory, or a part of a buffer, as an argument, or an offset, on a device
  *                                  where the probes found that wrong (cls_device_get_quirk)
- * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream or a buffer argument
- * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream belongs to another context
+ * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream, or a buffer or image argument
+ * @retval CLS_ERROR_WRONG_CONTEXT  a buffer, an image or the stream belongs to another context
  * @retval CLS_ERROR_OUT_OF_RANGE   a declared or passed part ends past the end of its buffer
  */
 CLS_API cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *launch,

@@ -54,6 +54,12 @@ CLS_API cls_status cls_context_wrap(cl_context context, cl_device_id device, cls
 CLS_API cls_status cls_buffer_wrap(cls_context context, cl_mem memory, cls_buffer *out);
 
 /**
+ * Creates an image from the caller's cl_mem, which must be an image of the context's cl_context.
+ * @retval CLS_ERROR_UNSUPPORTED the cl_mem is no image, or of a kind or format that cls_image_shape does not have
+ */
+CLS_API cls_status cls_image_wrap(cls_context context, cl_mem memory, cls_image *out);
+
+/**
  * Creates a stream on the caller's queue, in-order or out-of-order, of the context's device. The
  * stream orders its own commands. Only events order these with commands that the caller enqueues on
  * the same queue. The library does not replace the queue: if it has no profiling, a timed event
@@ -80,6 +86,9 @@ CLS_API cls_status cls_context_get_cl(cls_context context, cl_context *out, cl_d
 
 /** Gets the buffer's cl_mem, borrowed. */
 CLS_API cls_status cls_buffer_get_cl(cls_buffer buffer, cl_mem *out);
+
+/** Gets the image's cl_mem, borrowed. */
+CLS_API cls_status cls_image_get_cl(cls_image image, cl_mem *out);
 
 /**
  * Gets a cl_event that completes with the event's latest record, for a wait list of the caller's.

@@ -35,6 +35,8 @@ typedef struct cls_stream_handle *cls_stream;
 typedef struct cls_event_handle *cls_event;
 /** Device memory: buffer.h, mempool.h, managed.h. */
 typedef struct cls_buffer_handle *cls_buffer;
+/** Device memory of texels: image.h. */
+typedef struct cls_image_handle *cls_image;
 /** A built OpenCL C program: kernel.h. */
 typedef struct cls_program_handle *cls_program;
 /** A kernel function of a program: kernel.h. */

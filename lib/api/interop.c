@@ -12,6 +12,7 @@
 #include "driver/event.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
+#include "memory/image.h"
 #include "stream/context.h"
 #include "stream/event.h"
 #include "stream/event_ref.h"
@@ -78,6 +79,27 @@ cls_status cls_buffer_wrap(cls_context handle, cl_mem memory, cls_buffer *out) {
     return status;
 }
 
+cls_status cls_image_wrap(cls_context handle, cl_mem memory, cls_image *out) {
+    struct context *context;
+    cls_image_shape shape;
+    size_t bytes;
+    if (!memory || !out)
+        return null_argument("cls_image_wrap", memory ? "out" : "memory");
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = image_adopt(context->device, context->cl, memory, &shape, &bytes);
+    if (!status) {
+        status = image_new(context, memory, &shape, NULL, out);
+        if (status)
+            memory_release(context->device, memory);
+    }
+    context_put(context);
+    if (!status)
+        object_note_call(*out, "cls_image_wrap");
+    return status;
+}
+
 cls_status cls_stream_wrap(cls_context handle, cl_command_queue cl, cls_stream *out) {
     struct context *context;
     struct queue *queue;
@@ -124,6 +146,18 @@ cls_status cls_buffer_get_cl(cls_buffer handle, cl_mem *out) {
     atomic_store(&buffer->is_exposed, true);
     *out = buffer->memory;
     buffer_put(buffer);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_image_get_cl(cls_image handle, cl_mem *out) {
+    struct image *image;
+    if (!out)
+        return null_argument("cls_image_get_cl", "out");
+    cls_status status = image_get(handle, &image);
+    if (status)
+        return status;
+    *out = image->memory.memory;
+    buffer_put(&image->memory);
     return CLS_SUCCESS;
 }
 

@@ -15,6 +15,7 @@
 #include "command/kernel.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
+#include "memory/image.h"
 #include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/stream.h"
@@ -42,6 +43,11 @@ static const char *describe_buffer(const struct object *object, struct text *tex
         return atomic_load(&buffer->home) && !atomic_load(&buffer->is_librarys) ? "cls_malloc_async"
                                                                                 : NULL;
     return NULL; /* object_note_call has those of the program */
+}
+
+static const char *describe_image(const struct object *object, struct text *text) {
+    text_printf(text, " of %zu bytes", ((const struct image *)(const void *)object)->memory.bytes);
+    return "cls_image_create";
 }
 
 static const char *describe_kernel(const struct object *object, struct text *text) {
@@ -80,6 +86,7 @@ static const struct row {
     {25, "profile", "cls_profiler_snapshot", NULL},
     {6, "kernel", NULL, describe_kernel},
     {5, "program", "cls_program_from_source", NULL},
+    {23, "image", NULL, describe_image},
     {4, "buffer", NULL, describe_buffer},
     {13, "memory pool", NULL, describe_mempool},
     {3, "event", "cls_event_create", NULL},

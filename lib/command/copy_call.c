@@ -90,6 +90,14 @@ cls_status copy_call_begin(struct copy_call *call, cls_stream stream, const cls_
     return status ? status : get_stream(call, stream);
 }
 
+cls_status copy_call_begin_with(struct copy_call *call, cls_stream stream, struct buffer *to,
+                                struct buffer *from) {
+    copy_call_init(call);
+    call->to = to;
+    call->from = from;
+    return get_stream(call, stream);
+}
+
 cls_status copy_call_begin_crossing(struct copy_call *call, cls_stream stream, const cls_buffer *to,
                                     const cls_buffer *from) {
     cls_status status = get_buffers(call, to, from);

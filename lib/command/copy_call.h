@@ -25,6 +25,10 @@ struct copy_call {
 cls_status copy_call_begin(struct copy_call *call, cls_stream stream, const cls_buffer *to,
                            const cls_buffer *from);
 
+/* The same of buffers that the caller has, whose references it takes over (NULL: none of that role). */
+cls_status copy_call_begin_with(struct copy_call *call, cls_stream stream, struct buffer *to,
+                                struct buffer *from);
+
 /* The same of buffers of two contexts perhaps, and a stream of one of them. */
 cls_status copy_call_begin_crossing(struct copy_call *call, cls_stream stream, const cls_buffer *to,
                                     const cls_buffer *from);

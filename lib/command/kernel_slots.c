@@ -8,6 +8,7 @@
 #include "command/parameters.h"
 #include "driver/kernel.h"
 #include "driver/program.h"
+#include "memory/buffer.h"
 #include "stream/context.h"
 #include "stream/stream.h"
 
@@ -103,20 +104,20 @@ bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg
     const struct arg_cache *known = &slot->cached[i];
     if (i >= slot->n_cached || known->kind != arg->kind || !known->size)
         return false;
-    if (arg->kind == CLS_ARG_BUFFER)
+    if (arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_IMAGE)
         return known->u.buffer.handle == arg->u.buffer;
     return known->size == arg->size &&
            (arg->kind == CLS_ARG_LOCAL || same_bytes(known->u.bytes, arg->u.bytes, arg->size));
 }
 
 /* Of a value of more bytes, and of a part of a buffer, nothing is kept. */
-static struct arg_cache arg_cache_of(const cls_arg *arg, cl_mem memory) {
+static struct arg_cache arg_cache_of(const cls_arg *arg, void *object) {
     struct arg_cache cached = {.kind = arg->kind, .size = arg->size};
-    if (arg->kind == CLS_ARG_BUFFER) {
+    if (arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_IMAGE) {
         cached.size = sizeof(cl_mem);
         cached.u.buffer.handle = arg->u.buffer;
-        cached.u.buffer.memory = memory;
-    } else if (arg->kind == CLS_ARG_VALUE) {
+        cached.u.buffer.memory = object;
+    } else if (arg->kind == CLS_ARG_VALUE || arg->kind == CLS_ARG_SAMPLER) {
         memcpy(cached.u.bytes, arg->u.bytes, sizeof cached.u.bytes);
         cached.size = arg->size <= sizeof cached.u.bytes ? arg->size : 0;
     } else if (arg->kind == CLS_ARG_BUFFER_PART) {
@@ -126,21 +127,21 @@ static struct arg_cache arg_cache_of(const cls_arg *arg, cl_mem memory) {
 }
 
 cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
-                            cl_mem memory) {
-    const bool is_buffer = arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART;
+                            void *object) {
+    const bool is_object = arg_is_memory(arg->kind) || arg->kind == CLS_ARG_SAMPLER;
     const void *value = arg->size > sizeof arg->u.bytes ? arg->u.pointer : arg->u.bytes;
     if (arg->kind == CLS_ARG_LOCAL)
         value = NULL;
     if (i < slot->n_cached)
         slot->cached[i].size = 0;
     cls_status status = kernel_set_arg(slot->kernel->context->device, slot->instance, i,
-                                       is_buffer ? sizeof memory : arg->size,
-                                       is_buffer ? (const void *)&memory : value);
+                                       is_object ? sizeof object : arg->size,
+                                       is_object ? (const void *)&object : value);
     if (RARELY(status == CLS_ERROR_INVALID_VALUE))
         return parameter_refused(slot, i, arg, cls_last_error_code());
     if (RARELY(status || i >= CACHED_ARGS || i > slot->n_cached))
         return status;
-    slot->cached[i] = arg_cache_of(arg, memory);
+    slot->cached[i] = arg_cache_of(arg, object);
     slot->n_cached += i == slot->n_cached;
     return CLS_SUCCESS;
 }

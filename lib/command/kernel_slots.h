@@ -33,9 +33,8 @@ static inline bool kernel_slot_has(const struct kernel_slot *slot, unsigned i, c
     return slot->cached[i].u.buffer.memory == memory;
 }
 
-/* Sets argument `i`, for a buffer to `memory`, and notes the value. */
-cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
-                            cl_mem memory);
+/* Sets argument `i`, for memory or a sampler to the driver's `object`, and notes the value. */
+cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg, void *object);
 
 /* Moves the slot's kernel and instance into a launch that borrowed them, and frees the slot: for launches that are not
  * handed to the driver at once. CLS_ERROR_OUT_OF_MEMORY changes nothing. */

@@ -10,6 +10,7 @@
 #include "command/parameters.h"
 #include "driver/quirk.h"
 #include "memory/buffer.h"
+#include "memory/image.h"
 #include "memory/part.h"
 #include "stream/context.h"
 #include "stream/submit.h"
@@ -143,31 +144,41 @@ cls_status cls_kernel_suggest_local(cls_kernel handle, const cls_launch *launch,
 /* --- arguments --- */
 
 /* Returns the buffer if the stream's newest flight holds it and can lend its reference to the command; else NULL. */
-static struct buffer *borrow(const struct refs *lender, cls_buffer handle,
+static struct buffer *borrow(const struct refs *lender, const cls_arg *arg,
                              struct command *command) {
+    const struct object_pool *pool = arg->kind == CLS_ARG_IMAGE ? &image_pool : &buffer_pool;
     for (unsigned i = 0; lender && i < lender->count; i++)
-        if (object_is_at(lender->here[i], handle) && lender->here[i]->pool == &buffer_pool) {
+        if (object_is_at(lender->here[i], arg->u.buffer) && lender->here[i]->pool == pool) {
             command->lent |= 1u << i;
             return (struct buffer *)(void *)lender->here[i];
         }
     return NULL;
 }
 
-/* Finds an argument's buffer: borrowed from the newest flight, or with a reference that goes into the command. */
-static inline cls_status get_buffer(const struct kernel *kernel, unsigned i, cls_buffer handle,
+static cls_status get_image_memory(cls_image handle, struct buffer **out) {
+    struct image *image;
+    cls_status status = image_get(handle, &image);
+    if (!status)
+        *out = &image->memory;
+    return status;
+}
+
+/* Finds an argument's buffer, or its image's: borrowed from the newest flight, or with a reference that goes into the command. */
+static inline cls_status get_buffer(const struct kernel *kernel, unsigned i, const cls_arg *arg,
                                     const struct refs *lender, struct command *command,
                                     struct buffer **out) {
-    struct buffer *buffer = borrow(lender, handle, command);
+    struct buffer *buffer = borrow(lender, arg, command);
     if (buffer) {
         *out = buffer;
         return buffer_check(buffer);
     }
-    cls_status status = buffer_get(handle, &buffer);
+    cls_status status = RARELY(arg->kind == CLS_ARG_IMAGE) ? get_image_memory(arg->u.image, &buffer)
+                                                           : buffer_get(arg->u.buffer, &buffer);
     if (RARELY(status))
         return status;
     if (RARELY(buffer->context != kernel->context))
-        status =
-            error_set(CLS_ERROR_WRONG_CONTEXT, "argument %u is a buffer of another context", i);
+        status = error_set(CLS_ERROR_WRONG_CONTEXT, "argument %u is %s of another context", i,
+                           arg->kind == CLS_ARG_IMAGE ? "an image" : "a buffer");
     if (!RARELY(status))
         status = command_keep(command, &buffer->object);
     if (RARELY(status))
@@ -182,7 +193,7 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
     struct buffer *buffer = NULL;
     cls_status status = CLS_SUCCESS;
     if (arg->u.buffer)
-        status = get_buffer(slot->kernel, i, arg->u.buffer, lender, command, &buffer);
+        status = get_buffer(slot->kernel, i, arg, lender, command, &buffer);
     if (!status && buffer && RARELY(arg->access))
         status = copy_check_range(buffer, arg->u.part.offset, arg->size);
     if (!arg->u.buffer && RARELY(slot->kernel->context->device->quirks & QUIRK_NULL_BUFFER_HANGS))
@@ -193,12 +204,29 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
     return kernel_slot_tell(slot, i, arg, memory);
 }
 
+static cls_status set_image(struct kernel_slot *slot, unsigned i, const cls_arg *arg, bool known,
+                            const struct refs *lender, struct command *command) {
+    struct buffer *buffer;
+    cls_status status = get_buffer(slot->kernel, i, arg, lender, command, &buffer);
+    if (!status)
+        status = parameter_check_image(slot, i, image_of(buffer));
+    if (status || (known && kernel_slot_has(slot, i, buffer->memory)))
+        return status;
+    return kernel_slot_tell(slot, i, arg, buffer->memory);
+}
+
+static cls_status set_sampler(struct kernel_slot *slot, unsigned i, const cls_arg *arg) {
+    cl_sampler sampler;
+    cls_status status = image_sampler(slot->kernel->context, arg, &sampler);
+    return status ? status : kernel_slot_tell(slot, i, arg, sampler);
+}
+
 /* The command keeps the buffer, which those look for who ask who uses it, and the part. */
 COLD static cls_status set_part(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
                                 struct command *command) {
     struct buffer *buffer;
     struct buffer_part *part;
-    cls_status status = get_buffer(slot->kernel, i, arg->u.part.buffer, NULL, command, &buffer);
+    cls_status status = get_buffer(slot->kernel, i, arg, NULL, command, &buffer);
     if (!status)
         status = buffer_part_new(buffer, arg->u.part.offset, arg->size, &part);
     if (status)
@@ -217,6 +245,10 @@ static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *a
         return set_buffer(slot, i, arg, known, lender, command);
     if (!status && RARELY(arg->kind == CLS_ARG_BUFFER_PART))
         return set_part(slot, i, arg, command);
+    if (!status && arg->kind == CLS_ARG_IMAGE)
+        return set_image(slot, i, arg, known, lender, command);
+    if (!status && !known && RARELY(arg->kind == CLS_ARG_SAMPLER))
+        return set_sampler(slot, i, arg);
     if (!status && RARELY(arg->kind == CLS_ARG_LOCAL) &&
         !caps_trusts(slot->kernel->context->caps, TRUST_LOCAL_ARGUMENTS))
         return trust_refuse(slot->kernel->context->device, TRUST_LOCAL_ARGUMENTS);

@@ -47,12 +47,13 @@ static cls_status launch_own(struct stream *stream, struct command *command) {
 /* Adds what an argument's buffer is used for; nothing where another thread has destroyed the handle meanwhile. */
 static void add_arg(struct touches *touches, const struct device *device, const cls_arg *arg,
                     bool writable) {
-    struct buffer *buffer = object_acquire(&buffer_pool, arg->u.buffer);
+    struct object_pool *pool = arg->kind == CLS_ARG_IMAGE ? &image_pool : &buffer_pool;
+    struct buffer *buffer = object_acquire(pool, arg->u.buffer);
     if (!buffer)
         return;
     const struct byte_span span = byte_span_1d(arg->u.part.offset, arg->size);
     const bool unknown = arg->access == CLS_ACCESS_UNKNOWN;
-    if (unknown && arg->kind == CLS_ARG_BUFFER)
+    if (unknown && arg->kind != CLS_ARG_BUFFER_PART)
         touches_add_whole(touches, device, buffer->memory, writable, true);
     else
         touches_add_buffer(touches, device, buffer->memory, &span,
@@ -70,9 +71,7 @@ void touch_args(struct touches *touches, const struct device *device, const stru
             touches_add_buffer(touches, device, own->u.part.buffer->memory,
                                own->u.part.span ? own->u.part.span : &part, own->writes, false);
         }
-        const bool is_buffer =
-            arg && (arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART);
-        if (is_buffer && arg->u.buffer)
+        if (arg && arg_is_memory(arg->kind) && arg->u.buffer)
             add_arg(touches, device, arg,
                     !kernel_parameter_is_const(device, command->u.launch.instance, i));
     }

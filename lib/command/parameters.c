@@ -11,6 +11,7 @@
 #include "command/kernel.h"
 #include "command/kernel_slots.h"
 #include "driver/program.h"
+#include "memory/image.h"
 #include "stream/context.h"
 
 enum { NAME_ROOM = 96 };
@@ -106,6 +107,15 @@ static void find_size(const struct kernel *kernel, cl_kernel instance, unsigned 
     error_restore(&held, CLS_SUCCESS);
 }
 
+static void read_image(const struct device *device, cl_kernel instance, unsigned i,
+                       struct parameter *out) {
+    cls_image_kind kind;
+    cls_access access;
+    kernel_image_parameter(device, instance, i, &kind, &access);
+    out->image = (unsigned char)kind;
+    out->access = (unsigned char)access;
+}
+
 cls_status parameters_read(struct kernel *kernel, cl_kernel instance) {
     const struct device *device = kernel->context->device;
     kernel->parameters = calloc(kernel->n_parameters + 1, sizeof *kernel->parameters);
@@ -115,6 +125,8 @@ cls_status parameters_read(struct kernel *kernel, cl_kernel instance) {
         struct parameter *parameter = &kernel->parameters[i];
         char type[NAME_ROOM];
         parameter->kind = (unsigned char)kernel_parameter(device, instance, i);
+        if (parameter->kind == PARAMETER_IMAGE)
+            read_image(device, instance, i, parameter);
         if (parameter->kind != PARAMETER_VALUE ||
             !kernel_parameter_text(device, instance, i, CL_KERNEL_ARG_TYPE_NAME, type, NAME_ROOM) ||
             is_built_in(type, parameter))
@@ -128,9 +140,11 @@ cls_status parameters_read(struct kernel *kernel, cl_kernel instance) {
 
 /* --- the check --- */
 
-_Static_assert(PARAMETER_BUFFER == CLS_ARG_BUFFER + 1 && PARAMETER_VALUE == CLS_ARG_VALUE + 1 &&
-                   PARAMETER_LOCAL == CLS_ARG_LOCAL + 1,
-               "a parameter's kind is that of its argument, from 1 on");
+static const enum parameter_kind parameter_of[] = {
+    [CLS_ARG_BUFFER] = PARAMETER_BUFFER, [CLS_ARG_VALUE] = PARAMETER_VALUE,
+    [CLS_ARG_LOCAL] = PARAMETER_LOCAL,   [CLS_ARG_BUFFER_PART] = PARAMETER_BUFFER,
+    [CLS_ARG_IMAGE] = PARAMETER_IMAGE,   [CLS_ARG_SAMPLER] = PARAMETER_SAMPLER,
+};
 
 /* "argument 1 (int n)"; without the declaration where the driver does not tell it. */
 static void name_parameter(const struct kernel_slot *slot, unsigned i, struct text *text) {
@@ -147,7 +161,9 @@ static void name_given(const cls_arg *arg, struct text *text) {
     static const char *const types[] = {"a value", "an integer", "a floating-point number"};
     static const char *const kinds[] = {[CLS_ARG_BUFFER] = "a buffer",
                                         [CLS_ARG_LOCAL] = "__local memory",
-                                        [CLS_ARG_BUFFER_PART] = "a part of a buffer"};
+                                        [CLS_ARG_BUFFER_PART] = "a part of a buffer",
+                                        [CLS_ARG_IMAGE] = "an image",
+                                        [CLS_ARG_SAMPLER] = "a sampler"};
     if (arg->kind == CLS_ARG_VALUE)
         text_printf(text, "%s of %zu bytes", types[arg->type], arg->size);
     else
@@ -182,7 +198,7 @@ COLD static cls_status malformed(const struct kernel_slot *slot, unsigned i, con
 }
 
 static cls_status check_form(const struct kernel_slot *slot, unsigned i, const cls_arg *arg) {
-    if (RARELY((unsigned)arg->kind > CLS_ARG_BUFFER_PART))
+    if (RARELY((unsigned)arg->kind > CLS_ARG_SAMPLER))
         return malformed(slot, i, "is of an unknown kind; make it with cls_arg_*");
     if (RARELY((unsigned)arg->access > CLS_ACCESS_READ_WRITE))
         return malformed(slot, i, "has an unknown cls_access");
@@ -202,19 +218,20 @@ static cls_status check_value(const struct kernel_slot *slot, unsigned i, const 
 }
 
 cls_status parameter_check(const struct kernel_slot *slot, unsigned i, const cls_arg *arg) {
-    static const char *const wanted[] = {"", "takes a buffer", "takes a value",
+    static const char *const wanted[] = {"",
+                                         "takes a buffer",
+                                         "takes a value",
                                          "takes __local memory",
-                                         "is an image, which cannot be passed"};
+                                         "takes an image",
+                                         "takes a sampler",
+                                         "is a pipe, which cannot be passed"};
     const enum parameter_kind has = (enum parameter_kind)slot->kernel->parameters[i].kind;
-    const bool is_buffer = arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART;
-    const enum parameter_kind given =
-        is_buffer ? PARAMETER_BUFFER : (enum parameter_kind)(arg->kind + 1);
     cls_status status = check_form(slot, i, arg);
     if (RARELY(status))
         return status;
-    if (RARELY(has != PARAMETER_UNKNOWN && has != given))
+    if (RARELY(has != PARAMETER_UNKNOWN && has != parameter_of[arg->kind]))
         return refuse(slot, i, arg, wanted[has], 0);
-    if (is_buffer)
+    if (arg_is_memory(arg->kind))
         return CLS_SUCCESS;
     if (RARELY(!arg->size))
         return malformed(slot, i,
@@ -224,7 +241,36 @@ cls_status parameter_check(const struct kernel_slot *slot, unsigned i, const cls
     return arg->kind == CLS_ARG_VALUE ? check_value(slot, i, arg) : CLS_SUCCESS;
 }
 
+/* By the constants of cls_image_kind, and of cls_access. */
+static const char *const image_types[] = {"another image",   "image1d_t",       "image2d_t",
+                                          "image3d_t",       "image1d_array_t", "image2d_array_t",
+                                          "image1d_buffer_t"};
+static const char *const accesses[] = {"", "read_only", "write_only", "read_write"};
+
+COLD static cls_status refuse_image(const struct kernel_slot *slot, unsigned i, const char *wanted,
+                                    const char *given) {
+    return error_set(CLS_ERROR_INVALID_VALUE, "'%s': argument %u is %s; an image for %s was given",
+                     slot->kernel->label, i, wanted, given);
+}
+
+/* An image that kernels only read may not be written, and the other way round. */
+cls_status parameter_check_image(const struct kernel_slot *slot, unsigned i,
+                                 const struct image *image) {
+    const struct parameter *parameter = &slot->kernel->parameters[i];
+    const cls_image_kind kind = image->shape.kind;
+    const cls_access access = image->shape.access;
+    if (RARELY(parameter->image && parameter->image != kind))
+        return refuse_image(slot, i, image_types[parameter->image], image_types[kind]);
+    if (RARELY(parameter->access & ~access))
+        return refuse_image(slot, i, accesses[parameter->access], accesses[access]);
+    return CLS_SUCCESS;
+}
+
 cls_status parameter_refused(const struct kernel_slot *slot, unsigned i, const cls_arg *arg,
                              int code) {
-    return refuse(slot, i, arg, "is of another size to the driver", code);
+    return refuse(slot, i, arg,
+                  arg->kind == CLS_ARG_IMAGE || arg->kind == CLS_ARG_SAMPLER
+                      ? "takes another one"
+                      : "is of another size to the driver",
+                  code);
 }

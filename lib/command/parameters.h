@@ -10,13 +10,16 @@
 
 #include "driver/kernel.h"
 
+struct image;
 struct kernel;
 struct kernel_slot;
 
 struct parameter {
-    unsigned char kind; /* enum parameter_kind */
-    unsigned char type; /* cls_arg_type of a scalar; CLS_ARG_ANY: not known, or no scalar */
-    size_t size;        /* of a value; 0: not known */
+    unsigned char kind;   /* enum parameter_kind */
+    unsigned char type;   /* cls_arg_type of a scalar; CLS_ARG_ANY: not known, or no scalar */
+    unsigned char image;  /* cls_image_kind; 0: not known */
+    unsigned char access; /* cls_access of an image; 0: not known */
+    size_t size;          /* of a value; 0: not known */
 };
 
 /* Makes the array of `kernel->parameters`, whose other members are set. */
@@ -25,6 +28,10 @@ cls_status parameters_read(struct kernel *kernel, cl_kernel instance);
 /* Whether argument `i` suits its parameter. CLS_ERROR_INVALID_VALUE names kernel, parameter, and what is wanted and given;
  * nothing has changed. */
 cls_status parameter_check(const struct kernel_slot *slot, unsigned i, const cls_arg *arg);
+
+/* Whether the image suits its parameter, as parameter_check. */
+cls_status parameter_check_image(const struct kernel_slot *slot, unsigned i,
+                                 const struct image *image);
 
 /* Replaces the message of a driver that refused argument `i`. */
 cls_status parameter_refused(const struct kernel_slot *slot, unsigned i, const cls_arg *arg,

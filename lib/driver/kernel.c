@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver/kernel.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "driver/grids.h"
 #include "driver/quirk.h"
@@ -44,12 +46,53 @@ static bool is_image(cl_kernel kernel, unsigned i) {
            access != CL_KERNEL_ARG_ACCESS_NONE;
 }
 
+static bool has_qualifier(cl_kernel kernel, unsigned i, cl_kernel_arg_type_qualifier which) {
+    cl_kernel_arg_type_qualifier type = 0;
+    return clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof type, &type, NULL) ==
+               CL_SUCCESS &&
+           (type & which);
+}
+
+static bool parameter_has_type(cl_kernel kernel, unsigned i, const char *name) {
+    char type[64];
+    return clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof type, type, NULL) ==
+               CL_SUCCESS &&
+           !strcmp(type, name);
+}
+
+void kernel_image_parameter(const struct device *device, cl_kernel kernel, unsigned i,
+                            cls_image_kind *kind, cls_access *access) {
+    static const char *const types[] = {
+        [CLS_IMAGE_1D] = "image1d_t",
+        [CLS_IMAGE_2D] = "image2d_t",
+        [CLS_IMAGE_3D] = "image3d_t",
+        [CLS_IMAGE_1D_ARRAY] = "image1d_array_t",
+        [CLS_IMAGE_2D_ARRAY] = "image2d_array_t",
+        [CLS_IMAGE_1D_BUFFER] = "image1d_buffer_t",
+    };
+    cl_kernel_arg_access_qualifier qualifier = CL_KERNEL_ARG_ACCESS_NONE;
+    unsigned type = sizeof types / sizeof *types - 1;
+    driver_enter(device);
+    while (type && !parameter_has_type(kernel, i, types[type]))
+        type--;
+    clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof qualifier, &qualifier,
+                       NULL);
+    driver_leave(device);
+    *kind = (cls_image_kind)type;
+    *access = qualifier == CL_KERNEL_ARG_ACCESS_READ_ONLY    ? CLS_ACCESS_READ
+              : qualifier == CL_KERNEL_ARG_ACCESS_WRITE_ONLY ? CLS_ACCESS_WRITE
+              : qualifier == CL_KERNEL_ARG_ACCESS_READ_WRITE ? CLS_ACCESS_READ_WRITE
+                                                             : CLS_ACCESS_UNKNOWN;
+}
+
 enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kernel, unsigned i) {
     cl_kernel_arg_address_qualifier space = 0;
     driver_enter(device);
     cl_int code =
         clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL);
     const bool image = code == CL_SUCCESS && is_image(kernel, i);
+    const bool pipe = image && has_qualifier(kernel, i, CL_KERNEL_ARG_TYPE_PIPE);
+    const bool is_sampler = code == CL_SUCCESS && parameter_has_type(kernel, i, "sampler_t");
     enum parameter_kind tried = PARAMETER_UNKNOWN;
     if (code != CL_SUCCESS && (device->quirks & QUIRK_ARG_INFO_BREAKS_BUILD))
         tried = parameter_by_trial(kernel, i);
@@ -57,7 +100,9 @@ enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kern
     if (code != CL_SUCCESS)
         return tried;
     if (image)
-        return PARAMETER_IMAGE;
+        return pipe ? PARAMETER_PIPE : PARAMETER_IMAGE;
+    if (is_sampler)
+        return PARAMETER_SAMPLER;
     switch (space) {
     case CL_KERNEL_ARG_ADDRESS_GLOBAL:
     case CL_KERNEL_ARG_ADDRESS_CONSTANT:
@@ -89,15 +134,20 @@ bool kernel_takes_any_size(const struct device *device, cl_kernel kernel, unsign
 bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, unsigned i) {
     cl_kernel_arg_type_qualifier type = 0;
     cl_kernel_arg_address_qualifier space = 0;
+    cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
     driver_enter(device);
     cl_int code =
         clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof type, &type, NULL);
     if (code == CL_SUCCESS)
         code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space,
                                   NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access,
+                                  NULL);
     driver_leave(device);
     return code == CL_SUCCESS &&
-           ((type & CL_KERNEL_ARG_TYPE_CONST) || space == CL_KERNEL_ARG_ADDRESS_CONSTANT);
+           ((type & CL_KERNEL_ARG_TYPE_CONST) || space == CL_KERNEL_ARG_ADDRESS_CONSTANT ||
+            access == CL_KERNEL_ARG_ACCESS_READ_ONLY);
 }
 
 static cls_status group_info(const struct device *device, cl_kernel kernel,

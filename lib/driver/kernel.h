@@ -3,6 +3,8 @@
 #ifndef CLSTREAM_DRIVER_KERNEL_H
 #define CLSTREAM_DRIVER_KERNEL_H
 
+#include <clstream/image.h>
+
 #include "driver/device.h"
 
 /* How a parameter is passed; known where the driver kept that information (it is not
@@ -12,7 +14,9 @@ enum parameter_kind {
     PARAMETER_BUFFER, /* from here on as cls_arg_kind */
     PARAMETER_VALUE,
     PARAMETER_LOCAL,
-    PARAMETER_IMAGE /* an image or a pipe: the library cannot pass those */
+    PARAMETER_IMAGE,
+    PARAMETER_SAMPLER,
+    PARAMETER_PIPE /* which the library cannot pass */
 };
 
 cls_status kernel_parameter_count(const struct device *device, cl_kernel kernel, unsigned *out);
@@ -25,7 +29,11 @@ bool kernel_parameter_text(const struct device *device, cl_kernel kernel, unsign
 /* Whether the driver takes a value of a size that hardly any type has; argument `i` is to be set anew then. */
 bool kernel_takes_any_size(const struct device *device, cl_kernel kernel, unsigned i);
 
-/* Whether a pointer parameter points to const; false also where the driver does not say. */
+/* What an image parameter takes; 0 where the driver does not say. */
+void kernel_image_parameter(const struct device *device, cl_kernel kernel, unsigned i,
+                            cls_image_kind *kind, cls_access *access);
+
+/* Whether a pointer parameter points to const, or an image is read_only; false also where the driver does not say. */
 bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, unsigned i);
 
 /* The most work-items of one group on this device. */

@@ -29,6 +29,11 @@ static cls_status check_buffer(const struct graph_exec *exec, const struct graph
                                const struct buffer *other) {
     if (!slot)
         return error_set(CLS_ERROR_NOT_FOUND, "graph '%s' uses no such buffer", exec->name);
+    if (object_peek(&image_pool, slot->name))
+        return error_set(
+            CLS_ERROR_INVALID_VALUE,
+            "an image of graph '%s': cls_graph_set_args or cls_graph_update changes it",
+            exec->name);
     if (other->context != exec->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT,
                          "the buffer and graph '%s' are of different "

@@ -42,7 +42,7 @@ static cls_status set_arg(const struct node_change *setting, unsigned i) {
     const struct device *device = setting->item->kernel->context->device;
     const struct node_arg *arg = &setting->node->args[i];
     cl_kernel instance = setting->item->instance;
-    if (arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART)
+    if (arg_is_memory(arg->kind))
         return kernel_set_arg(device, instance, i, sizeof(cl_mem), &setting->places[i].memory);
     return kernel_set_arg(device, instance, i, arg->size,
                           arg->kind == CLS_ARG_LOCAL ? NULL : setting->node->values + arg->value);

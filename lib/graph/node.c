@@ -14,7 +14,7 @@ static struct buffer *kept_buffer(const struct command *command, cls_buffer hand
     const struct refs *refs = &command->refs;
     for (unsigned i = 0; i < refs->count + refs->more_count; i++) {
         struct object *object = refs_at(refs, i);
-        if (object->pool == &buffer_pool && object_is_at(object, handle))
+        if (object_is_buffer(object) && object_is_at(object, handle))
             return (struct buffer *)(void *)object;
     }
     return NULL;
@@ -41,18 +41,32 @@ static void copy_value(struct graph_node *node, struct node_arg *to, const void 
     node->values_bytes += to->size;
 }
 
+/* A sampler is a value to the driver; the launch that was captured has made it. */
+static cls_status copy_sampler(struct graph_node *node, struct node_arg *to,
+                               const struct command *command, const cls_arg *arg) {
+    cl_sampler sampler;
+    cls_status status = image_sampler(command->u.launch.kernel->context, arg, &sampler);
+    if (status)
+        return status;
+    *to = (struct node_arg){.kind = CLS_ARG_VALUE, .size = sizeof sampler};
+    copy_value(node, to, &sampler);
+    return CLS_SUCCESS;
+}
+
 static cls_status copy_user_arg(struct node_arg *to, struct command *command, unsigned i,
                                 const cls_arg *from, const struct device *device,
                                 struct graph_node *node) {
+    if (from->kind == CLS_ARG_SAMPLER)
+        return copy_sampler(node, to, command, from);
     *to = (struct node_arg){.kind = from->kind, .size = from->size};
     if (from->kind == CLS_ARG_VALUE)
         copy_value(node, to, from->size > sizeof from->u.bytes ? from->u.pointer : from->u.bytes);
-    if (from->kind != CLS_ARG_BUFFER && from->kind != CLS_ARG_BUFFER_PART)
+    if (!arg_is_memory(from->kind))
         return CLS_SUCCESS;
     const bool writable = !kernel_parameter_is_const(device, command->u.launch.instance, i);
     to->possible = from->access == CLS_ACCESS_UNKNOWN;
     to->writes = to->possible ? writable : from->access != CLS_ACCESS_READ;
-    to->whole = to->possible && from->kind == CLS_ARG_BUFFER;
+    to->whole = to->possible && from->kind != CLS_ARG_BUFFER_PART;
     to->offset = to->whole ? 0 : from->u.part.offset;
     to->span = byte_span_1d(to->offset, to->size);
     to->buffer = from->u.buffer ? kept_buffer(command, from->u.buffer) : NULL;
@@ -82,6 +96,8 @@ static size_t bytes_of_values(const struct launch_args *args) {
     for (unsigned i = 0; i < args->count; i++) {
         const bool is_value = args->args ? args->args[i].kind == CLS_ARG_VALUE
                                          : args->op_args[i].kind == OP_ARG_VALUE;
+        if (args->args && args->args[i].kind == CLS_ARG_SAMPLER)
+            bytes += sizeof(cl_sampler);
         if (is_value)
             bytes += args->args ? args->args[i].size : args->op_args[i].size;
     }
@@ -277,6 +293,7 @@ bool node_replace_memory(struct graph_node *node, const struct buffer *buffer, c
         return replace_args(node, buffer, memory);
     case CAPTURE_COPY:
     case CAPTURE_RECT:
+    case CAPTURE_IMAGE:
         to = replace_side(&copy->to, buffer, memory);
         return replace_side(&copy->from, buffer, memory) || to;
     case CAPTURE_FILL:

@@ -8,6 +8,7 @@ unsigned node_n_places(const struct graph_node *node) {
         return node->n_args;
     case CAPTURE_COPY:
     case CAPTURE_RECT:
+    case CAPTURE_IMAGE:
     case CAPTURE_FILL:
     case CAPTURE_HOST_COPY:
     case CAPTURE_PEER:
@@ -31,7 +32,7 @@ static struct place place_of_memory(const struct command *command, cl_mem memory
     for (unsigned i = 0; i < command->refs.count && memory; i++) {
         struct object *object = command->refs.here[i];
         struct buffer *buffer = (struct buffer *)(void *)object;
-        if (object->pool == &buffer_pool && buffer->memory == memory)
+        if (object_is_buffer(object) && buffer->memory == memory)
             return place_of(buffer);
     }
     return (struct place){NULL};
@@ -51,7 +52,7 @@ static bool is_between_buffers(const struct command *command) {
     return command->u.copy.to && command->u.copy.from;
 }
 
-/* `rect` begins as `copy` does. */
+/* `rect` and `image` begin as `copy` does. */
 static struct place copy_place(const struct command *command, unsigned side) {
     const cl_mem memory = side == SIDE_TO ? command->u.copy.to : command->u.copy.from;
     if (!memory)
@@ -80,6 +81,7 @@ struct place node_place(const struct graph_node *node, unsigned i) {
         return arg_place(&node->args[i]);
     case CAPTURE_COPY:
     case CAPTURE_RECT:
+    case CAPTURE_IMAGE:
         return copy_place(command, i);
     case CAPTURE_HOST_COPY:
         return host_copy_place(command, i);
@@ -119,7 +121,7 @@ static void set_copy(struct command *command, const struct graph_node *node, uns
                      const struct place *place) {
     struct command *captured = (struct command *)(uintptr_t)&node->command; /* it is read */
     *(side == SIDE_TO ? &command->u.copy.to : &command->u.copy.from) = place->memory;
-    if (is_between_buffers(captured))
+    if (captured->type->capture != CAPTURE_IMAGE && is_between_buffers(captured))
         *offset_of(command, side) =
             *offset_of(captured, side) - copy_place(captured, side).origin + place->origin;
 }
@@ -130,6 +132,7 @@ static void set_side(struct command *command, const struct graph_node *node, uns
     switch (command->type->capture) {
     case CAPTURE_COPY:
     case CAPTURE_RECT:
+    case CAPTURE_IMAGE:
         set_copy(command, node, side, place);
         break;
     case CAPTURE_FILL:

@@ -10,8 +10,7 @@
 #include "stream/hooks.h"
 #include "stream/stream.h"
 
-static void buffer_finalize(struct object *object) {
-    struct buffer *buffer = (struct buffer *)(void *)object;
+void buffer_end(struct buffer *buffer) {
     struct share *share =
         buffer->share; /* counts, and tells the race checker, for all its buffers */
     if (race_on() && !share)
@@ -29,6 +28,8 @@ static void buffer_finalize(struct object *object) {
     if (share)
         share_put(share);
 }
+
+static void buffer_finalize(struct object *object) { buffer_end((struct buffer *)(void *)object); }
 
 /* The last reference to a slot of a pool gives it back. */
 static bool buffer_reclaim(struct object *object) {

@@ -4,6 +4,7 @@
 #define CLSTREAM_MEMORY_BUFFER_H
 
 #include <clstream/buffer.h>
+#include <clstream/kernel.h>
 
 #include "base/byte_span.h"
 #include "base/handle.h"
@@ -56,6 +57,20 @@ struct buffer {
 };
 
 extern struct object_pool buffer_pool;
+extern struct object_pool image_pool; /* of buffers that images begin with (memory/image.h) */
+
+/* Whether an object is a buffer, as the beginning of an image is. */
+static inline bool object_is_buffer(const struct object *object) {
+    return object->pool == &buffer_pool || object->pool == &image_pool;
+}
+
+/* Whether an argument is memory, named by `u.buffer`, which is `u.image` too. */
+static inline bool arg_is_memory(cls_arg_kind kind) {
+    return kind == CLS_ARG_BUFFER || kind == CLS_ARG_BUFFER_PART || kind == CLS_ARG_IMAGE;
+}
+
+/* Gives back what is behind a buffer, or behind an image with memory of its own, that nobody refers to any more. */
+void buffer_end(struct buffer *buffer);
 
 /* Checks a handle, its context included, and takes a reference. */
 cls_status buffer_find(cls_buffer handle, struct buffer **out);

@@ -89,18 +89,23 @@ static cl_int await(struct transfer_queue *on, cl_event event, cl_int *state) {
     return code;
 }
 
-cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
-                      struct staging_chunk *chunk) {
+cl_int transfer_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
+                       void *host, bool *abandoned) {
     const struct device *device = on->context->device;
     cl_int state;
     const cl_int code = await(on, event, &state);
     if (!code || event_await_end(device, event)) {
         event_release(device, event);
     } else {
-        abandon_transfer(on->context, on->queue, event, refs, chunk->pinned.host);
-        chunk->abandoned = true;
+        abandon_transfer(on->context, on->queue, event, refs, host);
+        *abandoned = true;
     }
     return code ? code : state;
+}
+
+cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
+                      struct staging_chunk *chunk) {
+    return transfer_finish(on, event, refs, chunk->pinned.host, &chunk->abandoned);
 }
 
 /* --- pieces: a copy cut to chunks, each a rectangle that lies packed in its chunk --- */

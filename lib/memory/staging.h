@@ -28,9 +28,14 @@ struct transfer_queue {
 };
 void staging_flush(struct transfer_queue *on);
 
-/* Waits for the event of a transfer and releases it; returns the driver's code when the transfer failed. If the driver
- * does not tell whether the transfer is over, it is abandoned together with the chunk and the command's references. The
- * caller gives the chunk back in either case; an abandoned one is reused only when the transfer is over. */
+/* Waits for the event of a transfer from or to host memory, and releases it; returns the driver's code when the transfer
+ * failed. If the driver does not tell whether the transfer is over, `*abandoned` is set, and it is abandoned together with
+ * the command's references. */
+cl_int transfer_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
+                       void *host, bool *abandoned);
+
+/* The same with a chunk. The caller gives it back in either case; an abandoned one is reused only when the transfer is
+ * over. */
 cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
                       struct staging_chunk *chunk);
 

@@ -278,7 +278,7 @@ static unsigned kernel_buffers(const cls_compute *compute, cls_buffer *buffers) 
     unsigned n = 0;
     for (unsigned i = 0; i < compute->n_args; i++) {
         const cls_arg *arg = &compute->args[i];
-        if ((arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART) && arg->u.buffer)
+        if (arg_is_memory(arg->kind) && arg->u.buffer)
             buffers[n++] = arg->u.buffer;
     }
     return n;

@@ -11,6 +11,7 @@
 #include <clstream/stream.h>
 
 #include "base/handle.h"
+#include "driver/driver_image.h"
 #include "driver/queue.h"
 #include "stream/dep.h"
 
@@ -49,6 +50,7 @@ enum capture_as {
     CAPTURE_LAUNCH,
     CAPTURE_COPY,
     CAPTURE_RECT,
+    CAPTURE_IMAGE,
     CAPTURE_FILL,
     CAPTURE_HOST_COPY,
     CAPTURE_PEER,
@@ -188,6 +190,11 @@ struct command {
             void *host;
             struct rect_3d rect;
         } rect;
+        struct image_arguments {
+            cl_mem to, from; /* an image, or a buffer on one side */
+            void *host;
+            struct image_box box;
+        } image;
         struct fill_arguments {
             cl_mem to;
             struct range_1d range;
@@ -246,7 +253,7 @@ static inline const char *command_label(const struct command *command) {
 static inline const void *command_host(const struct command *command) {
     cls_command_kind kind = command->type->kind;
     bool copies = kind == CLS_COMMAND_COPY_H2D || kind == CLS_COMMAND_COPY_D2H;
-    return copies ? command->u.copy.host : NULL; /* `rect` begins as `copy` does */
+    return copies ? command->u.copy.host : NULL; /* `rect` and `image` begin as `copy` does */
 }
 
 /* Adds a reference (taken over) to a command. */

@@ -22,6 +22,9 @@ static void context_finalize(struct object *object) {
     struct context *context = (struct context *)(void *)object;
     hooks.context_ends(context);
     queues_free(context);
+    for (unsigned i = 0; i < SAMPLERS; i++)
+        if (context->samplers[i])
+            sampler_release(context->device, context->samplers[i]);
     program_cache_destroy(context->programs);
     blas_forget(&context->blas);
     context_close(context->device, context->cl);

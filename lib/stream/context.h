@@ -13,6 +13,7 @@
 #include "driver/blas.h"
 #include "driver/caps.h"
 #include "driver/device.h"
+#include "driver/driver_image.h"
 #include "driver/queue.h"
 
 struct stream;
@@ -68,7 +69,9 @@ struct context {
     struct queue *host_queue;           /* maps pinned memory; NULL until needed */
     struct queue *spare_queue;          /* for the next context_lend_queue; NULL: none */
     bool has_shareable_pool; /* of the default pool. Constant once the user has the context */
-    struct legacy *legacy;   /* the legacy order: stream/legacy.c; NULL: not asked for. Constant */
+    _Atomic(cl_sampler) samplers[SAMPLERS]; /* memory/image.c; owned; NULL until needed */
+    _Atomic int images;    /* whether the driver's are right, by trial (memory/image.c) */
+    struct legacy *legacy; /* the legacy order: stream/legacy.c; NULL: not asked for. Constant */
 };
 
 extern struct object_pool context_pool;

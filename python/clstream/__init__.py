@@ -24,6 +24,7 @@ from .capi import Error, Status, lib
 from .functions import binary, clip, reduce, unary, where
 from .generators import Random
 from .graphs import Capture, Graph, GraphExec
+from .images import Image, Sampler
 from .indices import add_at
 from .kernels import Kernel, Local, Program
 from .memory import Buffer, pinned

@@ -57,12 +57,26 @@ class Part(ctypes.Structure):
     _fields_ = [("buffer", c_void_p), ("offset", c_size_t)]
 
 
+class SamplerValue(ctypes.Structure):
+    _fields_ = [("normalized", c_int), ("addressing", c_int), ("filter", c_int)]
+
+
 class ArgUnion(ctypes.Union):
-    _fields_ = [("buffer", c_void_p), ("part", Part), ("pointer", c_void_p), ("bytes", ctypes.c_ubyte * 128)]
+    _fields_ = [("buffer", c_void_p), ("image", c_void_p), ("sampler", SamplerValue), ("part", Part),
+                ("pointer", c_void_p), ("bytes", ctypes.c_ubyte * 128)]
 
 
 class Arg(ctypes.Structure):
     _fields_ = [("kind", c_int), ("access", c_int), ("type", c_int), ("size", c_size_t), ("u", ArgUnion)]
+
+
+class ImageFormat(ctypes.Structure):
+    _fields_ = [("order", c_int), ("type", c_int)]
+
+
+class ImageShape(ctypes.Structure):
+    _fields_ = [("kind", c_int), ("format", ImageFormat), ("access", c_int), ("width", c_size_t), ("height", c_size_t),
+                ("depth", c_size_t)]
 
 
 class Sized(ctypes.Structure):
@@ -181,7 +195,7 @@ STRUCTS = {
     "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,
     "cls_graph_config": GraphConfig, "cls_graph_difference": GraphDifference, "cls_graph_memory": GraphMemory, "cls_pool_config": PoolConfig, "cls_random_state": RandomState,
     "cls_stream_counters": StreamCounters, "cls_optimizer_config": OptimizerConfig,
-    "cls_optimizer_state": OptimizerState,
+    "cls_optimizer_state": OptimizerState, "cls_image_format": ImageFormat, "cls_image_shape": ImageShape,
 }
 
 CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
@@ -203,6 +217,7 @@ cls_timeline_wait pqq   cls_stream_signal_timeline ppq   cls_stream_wait_timelin
 cls_event_create ppp   cls_event_destroy p   cls_event_record pp   cls_event_query p   cls_event_synchronize p
 cls_event_wait pq   cls_event_elapsed ppp
 cls_buffer_create pzp   cls_buffer_destroy p   cls_buffer_get_size pp   cls_malloc_async pzp
+cls_image_create ppp   cls_image_destroy p   cls_image_from_host pppp   cls_image_to_host pppp
 cls_host_alloc pzp   cls_host_free p
 cls_context_can_share ppp   cls_buffer_create_shareable pzp   cls_buffer_open ppp   cls_buffer_export pp
 cls_buffer_import pizp

@@ -6,10 +6,11 @@ import numpy
 
 from . import capi
 from .capi import call, integer, make
+from .images import Image, Sampler
 from .memory import Buffer
 from .streams import context_of, stream_of
 
-_BUFFER, _VALUE, _LOCAL, _PART = range(4)
+_BUFFER, _VALUE, _LOCAL, _PART, _IMAGE, _SAMPLER = range(6)
 _TYPES = {"f": 2, "i": 1, "u": 1}  # cls_arg_type by NumPy's kind
 
 
@@ -83,10 +84,10 @@ class Kernel(capi.Handle):
 
     def __call__(self, size, *args, local=None, offset=None, stream=None):
         """Submits a launch of `size` work-items, a number or up to three, in groups of `local`, which
-        get_global_id counts from `offset`. An argument is an Array, a Buffer, a NumPy scalar or a NumPy array of no axes (a value of exactly its type), bytes (a struct),
+        get_global_id counts from `offset`. An argument is an Array, a Buffer, an Image, a Sampler, a NumPy scalar or a
+        NumPy array of no axes (a value of exactly its type), bytes (a struct),
         Local, or None (a null pointer)."""
         launch(self.handle, size, args, stream_of(stream, self.context), local, offset)
-
 
     @property
     def info(self):
@@ -145,6 +146,11 @@ def launch(kernel, size, args, stream, local=None, offset=None):
 def _set(out, value, position, held):
     if value is None or isinstance(value, Buffer):
         out.kind, out.u.buffer = _BUFFER, value.handle if value else None
+    elif isinstance(value, Image):
+        out.kind, out.u.image = _IMAGE, value.handle
+    elif isinstance(value, Sampler):
+        out.kind, out.size = _SAMPLER, ctypes.sizeof(capi.SamplerValue)
+        out.u.sampler = capi.SamplerValue(*value.values)
     elif isinstance(value, Local):
         out.kind, out.size = _LOCAL, value.nbytes
     elif isinstance(value, (numpy.generic, bytes)) or isinstance(value, numpy.ndarray) and value.ndim == 0:
@@ -166,5 +172,5 @@ def _set(out, value, position, held):
         else:
             out.kind, out.u.buffer = _BUFFER, value.buffer.handle
     else:
-        raise TypeError(f"argument {position} is {type(value).__name__}: pass an Array or Buffer, or a number with its "
+        raise TypeError(f"argument {position} is {type(value).__name__}: pass an Array, Buffer or Image, or a number with its "
                         "type, such as numpy.float32(2)")

@@ -543,6 +543,30 @@ class Kernels(unittest.TestCase):
         self.assertRaisesRegex(cs.Error, "no SPIR-V", cs.Program.from_il, b"x" * 20)
 
 
+class Images(unittest.TestCase):
+    def test_through_a_kernel(self):
+        host = np.arange(5 * 7 * 4, dtype=np.uint8).reshape(5, 7, 4)
+        try:
+            image = cs.Image.from_host(host)
+        except cs.Error as error:
+            if error.status == cs.Status.ERROR_UNSUPPORTED:
+                self.skipTest("the device has no such images")
+            raise
+        np.testing.assert_array_equal(image.to_host(), host)
+        out = cs.Image(host.shape, host.dtype)
+        kernel = cs.Program("""kernel void f(read_only image2d_t from, sampler_t s, write_only image2d_t to) {
+            const int2 at = (int2)(get_global_id(0), get_global_id(1));
+            write_imageui(to, at, read_imageui(from, s, at - (int2)(1, 0)) + 1u);
+        }""").kernel("f")
+        kernel((7, 5), image, cs.Sampler("edge"), out)
+        wanted = np.concatenate([host[:, :1], host[:, :-1]], axis=1) + 1
+        np.testing.assert_array_equal(out.to_host(), wanted)
+        with self.assertRaises(ValueError):
+            cs.Image((5, 7, 3), np.uint8)
+        with self.assertRaises(ValueError):
+            image.upload(host[:4])
+
+
 class Batches(unittest.TestCase):
     def test_chain(self):
         host, other = samples(FLOATS[0]), samples(FLOATS[0], seed=9)

@@ -2,6 +2,8 @@
 /* Copies, rectangles and fills against the same done on the host, byte by byte, on odd ranges. */
 #include "../support/rig.h"
 
+#include <clstream/image.h>
+
 #include <clstream/mempool.h>
 
 #include <stdlib.h>
@@ -467,6 +469,37 @@ static void test_counters_tell_the_bytes(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* Above what goes to the driver at once on every device; behind a gate, so that it is not done when the call returns. */
+static void test_large_copies_of_images(void **state) {
+    (void)state;
+    enum { LARGE = 256, PITCH = LARGE + 3 };
+    const cls_image_shape shape = {
+        CLS_IMAGE_2D, {CLS_CHANNELS_RGBA, CLS_CHANNEL_U8}, CLS_ACCESS_UNKNOWN, LARGE, LARGE, 1};
+    static uint32_t in[LARGE * PITCH], out[LARGE * PITCH];
+    const cls_image_box box = {.size = {LARGE, LARGE, 1}, .offset = 4, .pitch = PITCH * sizeof *in};
+    struct gate gate;
+    cls_image image;
+    const cls_status status = cls_image_create(rig.context, &shape, &image);
+    if (status == CLS_ERROR_UNSUPPORTED)
+        SKIP_BECAUSE("%s", cls_last_error_detail());
+    OK(status);
+    cls_stream stream = rig_stream();
+    gate_init(&gate);
+    for (uint32_t i = 0; i < LARGE * PITCH; i++)
+        in[i] = i * 2654435761u;
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(cls_image_from_host_async(image, in, &box, stream));
+    OK(cls_image_to_host_async(out, image, &box, stream));
+    EXPECT(CLS_NOT_READY, cls_stream_query(stream));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    for (uint32_t i = 0; i < LARGE * PITCH; i++)
+        assert_int_equal(out[i], i && (i - 1) % PITCH < LARGE ? in[i] : 0);
+    gate_destroy(&gate);
+    OK(cls_image_destroy(image));
+    OK(cls_stream_destroy(stream));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uploads),
@@ -486,6 +519,7 @@ int main(void) {
         cmocka_unit_test(test_sizes_are_kept),
         cmocka_unit_test(test_counters_tell_the_bytes),
         cmocka_unit_test(test_counters_tell_the_bytes_of_rectangles),
+        cmocka_unit_test(test_large_copies_of_images),
     };
     return cmocka_run_group_tests(tests, scene_setup, scene_teardown);
 }

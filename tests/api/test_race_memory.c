@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include <clstream/image.h>
 #include <clstream/managed.h>
 #include <clstream/mempool.h>
 #include <clstream/share.h>
@@ -217,6 +218,35 @@ static void test_prefetches_order_each_other(void **state) {
     world_end();
 }
 
+/* An image is one whole: a copy of a part races with one of another part, unless a wait orders them. */
+static void test_images(void **state) {
+    (void)state;
+    const cls_image_shape shape = {
+        CLS_IMAGE_2D, {CLS_CHANNELS_R, CLS_CHANNEL_U32}, CLS_ACCESS_UNKNOWN, 4, 4, 1};
+    const cls_image_box left = {.size = {2, 4, 1}}, right = {.size = {2, 4, 1}, .src = {2, 0, 0}};
+    static uint32_t in[16], out[16];
+    cls_image image;
+    int has = 0;
+    OK(cls_image_format_supported(rig.context, shape.kind, shape.access, shape.format, &has));
+    if (!has)
+        SKIP_BECAUSE("the device has no images of this format");
+    for (unsigned ordered = 0; ordered < 2; ordered++) {
+        world_begin();
+        cls_event event = rig_event();
+        OK(cls_image_create(rig.context, &shape, &image));
+        OK(cls_image_from_host_async(image, in, &left, w.a));
+        OK(cls_event_record(event, w.a));
+        if (ordered)
+            OK(cls_stream_wait_event(w.b, event));
+        OK(cls_image_to_host_async(out, image, &right, w.b));
+        OK(cls_context_synchronize(rig.context));
+        assert_int_equal(found().races, !ordered);
+        OK(cls_event_destroy(event));
+        OK(cls_image_destroy(image));
+        world_end();
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     PAIR("one memory, two buffers", one_memory_two_buffers, false,
          {"bytes 0 to 3 of a buffer of 256"}),
@@ -235,6 +265,7 @@ static const struct CMUnitTest tests[] = {
          {"command 2 of stream 'first' ('malloc') writes"}),
     PAIR("reused memory", reused_memory, false, {"fill"}),
     cmocka_unit_test(test_prefetches_order_each_other),
+    cmocka_unit_test(test_images),
 };
 
 int main(void) {

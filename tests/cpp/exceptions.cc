@@ -224,6 +224,32 @@ static void test_copies() {
     EXPECT(thrown_by([&] { x.copy_from(y, stream); }) == CLS_ERROR_OUT_OF_RANGE);
 }
 
+/* A device without images of this format has nothing to show. */
+static void test_images() {
+    const cls_image_shape shape = {
+        CLS_IMAGE_2D, {CLS_CHANNELS_R, CLS_CHANNEL_U32}, CLS_ACCESS_UNKNOWN, 2, 2, 1};
+    const auto stream = cls::stream::create();
+    int has = 0;
+    cls::check(cls_image_format_supported(nullptr, shape.kind, shape.access, shape.format, &has));
+    if (!has)
+        return;
+    const auto from = cls::image::create(shape), to = cls::image::create(shape);
+    const std::vector<unsigned> texels{1, 2, 3, 4};
+    std::vector<unsigned> read(4);
+    const std::string source =
+        "kernel void more(read_only image2d_t f, sampler_t s, write_only image2d_t t, uint n) {"
+        " const int2 at = (int2)(get_global_id(0), get_global_id(1));"
+        " write_imageui(t, at, read_imageui(f, s, at) + n); }";
+    const auto kernel = cls::program::from_source(source, "more.cl").create_kernel("more");
+    from.upload_async(texels.data(), stream);
+    kernel.launch_async(cls_launch_2d(2, 2), stream, from,
+                        cls_arg_sampler(0, CLS_ADDRESS_CLAMP_TO_EDGE, CLS_FILTER_NEAREST), to, 5u);
+    to.download(read.data(), stream);
+    for (std::size_t i = 0; i < 4; i++)
+        EXPECT(read[i] == texels[i] + 5);
+    EXPECT(to.shape().width == 2);
+}
+
 static void test_graphs() {
     const auto stream = cls::stream::create();
     std::vector<float> host{1, 2, 3};
@@ -403,6 +429,7 @@ int main() try {
     test_ranges();
     test_arrays();
     test_copies();
+    test_images();
     test_graphs();
     test_kernels();
     test_waits();

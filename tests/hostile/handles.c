@@ -154,6 +154,7 @@ const struct kind handle_kinds[] = {
     {"stream", good_handle, bad_stream, NULL},
     {"event", good_handle, bad_event, NULL},
     {"buffer", good_handle, bad_handle, NULL},
+    {"image", good_handle, bad_handle, NULL},
     {"program", good_handle, bad_handle, NULL},
     {"kernel", good_handle, bad_handle, NULL},
     {"timeline", good_handle, bad_handle, NULL},

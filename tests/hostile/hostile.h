@@ -29,6 +29,7 @@ union value {
     cls_strided strided;
     cls_place place;
     cls_device_range range;
+    cls_image_format image_format;
 };
 
 struct arg {
@@ -86,7 +87,7 @@ struct kind {
 
 /* Up to a null name. */
 extern const struct kind scalar_kinds[], struct_kinds[], handle_kinds[], view_kinds[],
-    matrix_kinds[], batch_kinds[], memory_kinds[], block_kinds[];
+    matrix_kinds[], batch_kinds[], memory_kinds[], block_kinds[], image_kinds[];
 
 bool has_flag(const struct arg *arg, const char *flag);
 /* The part of the flags before the first comma. */
@@ -123,6 +124,7 @@ enum handle_type {
     STREAM,
     EVENT,
     BUFFER,
+    IMAGE,
     PROGRAM,
     KERNEL,
     TIMELINE,

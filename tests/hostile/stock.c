@@ -64,6 +64,15 @@ static cls_status make_buffer(cls_context context, void **out) {
     return status;
 }
 
+static cls_status make_image(cls_context context, void **out) {
+    const cls_image_shape shape = {
+        CLS_IMAGE_2D, {CLS_CHANNELS_RGBA, CLS_CHANNEL_U8}, CLS_ACCESS_UNKNOWN, 4, 4, 1};
+    cls_image made = NULL;
+    cls_status status = cls_image_create(context, &shape, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status make_program(cls_context context, void **out) {
     cls_program made = NULL;
     cls_status status = cls_program_from_source(context, stock_source, NULL, NULL, &made);
@@ -249,6 +258,7 @@ static cls_status destroy_graph_exec(void *handle) { return cls_graph_exec_destr
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
 static cls_status destroy_buffer(void *handle) { return cls_buffer_destroy(handle); }
+static cls_status destroy_image(void *handle) { return cls_image_destroy(handle); }
 static cls_status destroy_program(void *handle) { return cls_program_destroy(handle); }
 static cls_status destroy_kernel(void *handle) { return cls_kernel_destroy(handle); }
 static cls_status destroy_batch(void *handle) { return cls_batch_destroy(handle); }
@@ -273,6 +283,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [STREAM] = {"stream", make_stream, destroy_stream, false},
     [EVENT] = {"event", make_event, destroy_event, false},
     [BUFFER] = {"buffer", make_buffer, destroy_buffer, false},
+    [IMAGE] = {"image", make_image, destroy_image, false},
     [PROGRAM] = {"program", make_program, destroy_program, false},
     [KERNEL] = {"kernel", make_kernel, destroy_kernel, false},
     [TIMELINE] = {"timeline", make_timeline, destroy_timeline, true},

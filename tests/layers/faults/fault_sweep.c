@@ -33,6 +33,7 @@ static const struct {
     {"clSVMFree", "it cannot fail"},
     {"clReleaseProgram", "as above"},
     {"clReleaseKernel", "as above"},
+    {"clReleaseSampler", "as above"},
     {"clReleaseEvent", "as above"},
     {"clCreateCommandQueue", "streams share the queues that there are"},
     {"clFlush",

@@ -433,6 +433,7 @@ const struct scenario scenarios[] = {
     {"rectangles", rectangles},
     {"slices", slices},
     {"large_copies", large_copies},
+    {"images", images},
     {"fill_and_prefetch", fill_and_prefetch},
     {"user_kernel", user_kernel},
     {"many_arguments", many_arguments},

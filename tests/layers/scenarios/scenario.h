@@ -46,6 +46,9 @@ void shared_memory(struct run *run);
 void shareable_pools(struct run *run);
 void shareable_default_pool(struct run *run);
 
+/* images.c */
+void images(struct run *run);
+
 /* blocks.c */
 void triple_buffered(struct run *run);
 void coordinated(struct run *run);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a driver's images are right, by values: rows with a gap are written to an image, a kernel reads it through a
+ * sampler, beyond its edges too, and writes another image, which is read back with a gap. PoCL 3.1 takes images of one
+ * half a texel for something else, so that those are tried by themselves.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "driver/driver_image.h"
+#include "driver/kernel.h"
+#include "driver/memory.h"
+#include "driver/program.h"
+#include "driver/serial.h"
+#include "driver/status.h"
+
+enum { WIDTH = 5, HEIGHT = 3, MARGIN = 1, OUT_WIDTH = WIDTH + 2, OUT_HEIGHT = HEIGHT + 2, GAP = 3 };
+
+static const char source[] =
+    "kernel void try_images(read_only image2d_t from, sampler_t nearest, write_only image2d_t to) {\n"
+    "    const int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    write_imageui(to, at, read_imageui(from, nearest, at - 1) + 1u);\n"
+    "}\n"
+    "kernel void try_halves(read_only image2d_t from, sampler_t nearest, write_only image2d_t to) {\n"
+    "    const int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    const float4 read = read_imagef(from, nearest, at - 1);\n"
+    "    write_imageui(to, at, (uint4)(convert_uint_sat(read.x * 64.0f), 0, 0, 0));\n"
+    "}\n";
+
+enum { HALF = 0x3800, HALF_READ = 32 }; /* 0.5, and 64 times that */
+
+static const cls_image_format whole_texels = {CLS_CHANNELS_RGBA, CLS_CHANNEL_U8},
+                              halves = {CLS_CHANNELS_R, CLS_CHANNEL_F16};
+
+struct images {
+    bool of_halves;
+    const struct device *device;
+    cl_command_queue queue;
+    cl_mem from, to;
+    cl_sampler nearest;
+    cl_kernel kernel;
+    cl_program program;
+};
+
+static cls_status make_images(struct images *images, struct device *device, cl_context context) {
+    const struct queue_traits traits = {.out_of_order = false};
+    const struct program_spec spec = {"images", source, NULL};
+    const cls_image_format format = images->of_halves ? halves : whole_texels;
+    const char *name = images->of_halves ? "try_halves" : "try_images";
+    const cls_image_shape from = {CLS_IMAGE_2D, format, CLS_ACCESS_READ, WIDTH, HEIGHT, 1};
+    const cls_image_shape to = {CLS_IMAGE_2D, whole_texels, CLS_ACCESS_WRITE,
+                                OUT_WIDTH,    OUT_HEIGHT,   1};
+    cls_status status = program_build(device, context, &spec, &images->program);
+    if (!status)
+        status = program_create_kernel(images->program, name, &images->kernel);
+    if (!status)
+        status = sampler_create(device, context,
+                                sampler_number(0, CLS_ADDRESS_CLAMP_TO_EDGE, CLS_FILTER_NEAREST),
+                                &images->nearest);
+    if (!status)
+        status = image_create(device, context, &from, NULL, &images->from);
+    if (!status)
+        status = image_create(device, context, &to, NULL, &images->to);
+    return status ? status : queue_create(device, context, &traits, &images->queue);
+}
+
+static void release_images(const struct images *images, bool hurt) {
+    if (images->queue)
+        queue_release(images->device, images->queue, hurt);
+    if (images->to)
+        memory_release(images->device, images->to);
+    if (images->from)
+        memory_release(images->device, images->from);
+    if (images->nearest)
+        sampler_release(images->device, images->nearest);
+    if (images->kernel)
+        kernel_release(images->device, images->kernel);
+    if (images->program)
+        program_release(images->program);
+}
+
+static unsigned char value_at(int x, int y, int channel) {
+    return (unsigned char)(16 * y + 64 * channel + 3 * x);
+}
+
+static cls_status set_image_args(const struct images *images) {
+    const struct device *device = images->device;
+    cls_status status = kernel_set_arg(device, images->kernel, 0, sizeof(cl_mem), &images->from);
+    if (!status)
+        status = kernel_set_arg(device, images->kernel, 1, sizeof(cl_sampler), &images->nearest);
+    return status ? status : kernel_set_arg(device, images->kernel, 2, sizeof(cl_mem), &images->to);
+}
+
+static cls_status use(const struct images *images, const unsigned char *in, unsigned char *out) {
+    static const size_t items[2] = {OUT_WIDTH, OUT_HEIGHT};
+    const struct image_box written = {.size = {WIDTH, HEIGHT, 1},
+                                      .rows = ROW_MANY,
+                                      .pitch = (WIDTH + GAP) * (size_t)(images->of_halves ? 2 : 4)};
+    const struct image_box read = {.size = {OUT_WIDTH, OUT_HEIGHT, 1},
+                                   .rows = ROW_MANY,
+                                   .pitch = (OUT_WIDTH + GAP) * (size_t)4};
+    const struct grid grid = {2, items, NULL, NULL};
+    const struct wait_list none = {0, NULL};
+    cls_status status = set_image_args(images);
+    if (!status)
+        status = enqueue_image_write(images->device, images->queue, images->from, &written, in,
+                                     none, NULL);
+    if (!status)
+        status = enqueue_kernel(images->device, images->queue, images->kernel, &grid, none, NULL);
+    if (!status)
+        status =
+            enqueue_image_read(images->device, images->queue, images->to, &read, out, none, NULL);
+    return status;
+}
+
+static int clamp_texel(int i, int most) { return i < 0 ? 0 : i > most ? most : i; }
+
+static unsigned char wanted_at(int x, int y, int c, bool of_halves) {
+    if (x >= OUT_WIDTH)
+        return 0; /* the gap */
+    if (of_halves)
+        return c ? 0 : HALF_READ;
+    const int from_x = clamp_texel(x - MARGIN, WIDTH - 1),
+              from_y = clamp_texel(y - MARGIN, HEIGHT - 1);
+    return (unsigned char)(value_at(from_x, from_y, c) + 1);
+}
+
+static bool texels_are_right(const unsigned char *out, bool of_halves) {
+    bool right = true;
+    for (int y = 0; y < OUT_HEIGHT; y++)
+        for (int x = 0; x < OUT_WIDTH + GAP; x++)
+            for (int c = 0; c < 4; c++)
+                right = right &&
+                        out[(y * (OUT_WIDTH + GAP) + x) * 4 + c] == wanted_at(x, y, c, of_halves);
+    return right;
+}
+
+static void make_texels(unsigned char *in, size_t bytes, bool of_halves) {
+    const uint16_t half = HALF;
+    for (size_t i = 0; i < bytes && !of_halves; i++)
+        in[i] = value_at((int)(i / 4 % (WIDTH + GAP)), (int)(i / 4 / (WIDTH + GAP)), (int)(i % 4));
+    for (size_t i = 0; i < bytes && of_halves; i += sizeof half)
+        memcpy(in + i, &half, sizeof half);
+}
+
+/* The host's memory is static, since a driver that fails may go on to use it. */
+static cls_status run_image_trial(const struct images *images, bool *right) {
+    static unsigned char in[HEIGHT * (WIDTH + GAP) * 4], out[OUT_HEIGHT * (OUT_WIDTH + GAP) * 4];
+    memset(out, 0, sizeof out);
+    make_texels(in, sizeof in, images->of_halves);
+    cls_status status = use(images, in, out);
+    driver_enter(images->device);
+    const cl_int code = clFinish(images->queue);
+    driver_leave(images->device);
+    if (!status)
+        status = driver_status(code, "clFinish");
+    if (!status)
+        *right = texels_are_right(out, images->of_halves);
+    return status;
+}
+
+static cls_status try_one(struct device *device, cl_context context, bool of_halves, bool *right) {
+    struct images images = {.of_halves = of_halves, .device = device};
+    cls_status status = make_images(&images, device, context);
+    if (!status)
+        status = run_image_trial(&images, right);
+    release_images(&images, status != CLS_SUCCESS);
+    return status;
+}
+
+static cls_status has_halves(const struct device *device, cl_context context, bool *has) {
+    enum { FORMATS = 256 };
+    cls_image_format formats[FORMATS];
+    size_t count = 0;
+    cls_status status =
+        image_formats(device, context, CLS_IMAGE_2D, CLS_ACCESS_READ, formats, FORMATS, &count);
+    for (size_t i = 0; i < count && i < FORMATS; i++)
+        *has = *has || (formats[i].order == halves.order && formats[i].type == halves.type);
+    return status;
+}
+
+cls_status image_try(struct device *device, cl_context context, struct image_verdict *out) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one trial at a time */
+    struct image_verdict found = {false, false};
+    bool has = false;
+    pthread_mutex_lock(&lock);
+    cls_status status = try_one(device, context, false, &found.texels);
+    if (!status)
+        status = has_halves(device, context, &has);
+    if (!status && has)
+        status = try_one(device, context, true, &found.halves);
+    pthread_mutex_unlock(&lock);
+    if (!status)
+        *out = found;
+    return status;
+}
