@@ -397,7 +397,9 @@ cls_status enqueue_buffer_to_image(const struct device *device, cl_command_queue
                                    cl_mem from, const struct image_box *box, struct wait_list waits,
                                    cl_event *event) {
     struct memory_place place;
-    memory_find(device, from, &place);
+    const cl_int code = memory_find(device, from, &place);
+    if (code != CL_SUCCESS)
+        return driver_status(code, "clGetMemObjectInfo");
     driver_enter(device);
     return image_left(device,
                       clEnqueueCopyBufferToImage(queue, place.root, to, place.origin + box->offset,
@@ -410,7 +412,9 @@ cls_status enqueue_image_to_buffer(const struct device *device, cl_command_queue
                                    cl_mem from, const struct image_box *box, struct wait_list waits,
                                    cl_event *event) {
     struct memory_place place;
-    memory_find(device, to, &place);
+    const cl_int code = memory_find(device, to, &place);
+    if (code != CL_SUCCESS)
+        return driver_status(code, "clGetMemObjectInfo");
     driver_enter(device);
     return image_left(device,
                       clEnqueueCopyImageToBuffer(queue, from, place.root, TEXELS(box->from),

@@ -142,11 +142,12 @@ cls_status memory_retain(const struct device *device, cl_mem memory) {
     return driver_status(code, "clRetainMemObject");
 }
 
-void memory_find(const struct device *device, cl_mem memory, struct memory_place *out) {
+cl_int memory_find(const struct device *device, cl_mem memory, struct memory_place *out) {
     cl_mem parent = NULL;
     *out = (struct memory_place){.root = memory};
     driver_enter(device);
-    clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof out->bytes, &out->bytes, NULL);
+    const cl_int size_code =
+        clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof out->bytes, &out->bytes, NULL);
     cl_int code =
         clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL);
     if (code == CL_SUCCESS && parent)
@@ -154,6 +155,7 @@ void memory_find(const struct device *device, cl_mem memory, struct memory_place
     driver_leave(device);
     if (code == CL_SUCCESS && parent)
         out->root = parent;
+    return code ? code : size_code;
 }
 
 void memory_release(const struct device *device, cl_mem memory) {

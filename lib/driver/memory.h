@@ -27,7 +27,8 @@ struct memory_place {
     size_t origin; /* offset in the root */
     size_t bytes;  /* size of the buffer itself */
 };
-void memory_find(const struct device *device, cl_mem memory, struct memory_place *out);
+/* A buffer of which the driver does not tell is taken for whole; returns its code then. */
+cl_int memory_find(const struct device *device, cl_mem memory, struct memory_place *out);
 
 cls_status memory_retain(const struct device *device, cl_mem memory);
 void memory_release(const struct device *device, cl_mem memory);
