@@ -32,9 +32,10 @@ if [ ! -e "$top_builddir/lib/.libs/libclstream.so" ]; then
 else
     {
         echo '#!/bin/sh'
-        echo 'case $1 in'
-        echo "--cflags) echo '-I$top_builddir/include -I$srcdir/include $OPENCL_CFLAGS' ;;"
-        echo "--libs) echo '-L$top_builddir/lib/.libs -lclstream' ;;"
+        echo 'case $* in'
+        echo "'--libs OpenCL') echo '$OPENCL_LIBS' ;;"
+        echo "--cflags*) echo '-I$top_builddir/include -I$srcdir/include $OPENCL_CFLAGS' ;;"
+        echo "--libs*) echo '-L$top_builddir/lib/.libs -lclstream' ;;"
         echo 'esac'
     } >"$work/pkg-config"
     chmod +x "$work/pkg-config"

@@ -352,16 +352,19 @@ static void kernel_facts(struct run *run) {
     world_close(run, &world);
 }
 
+/* Of a device that has a context. */
 static void device_facts(struct run *run) {
+    struct world world;
     cl_platform_id platform = NULL;
     char name[256];
     uint32_t units = 0;
     int has;
-    if (ok(run, cls_device_get_cl(0, &platform, NULL)) &&
+    if (world_open(run, &world, 0) && ok(run, cls_device_get_cl(0, &platform, NULL)) &&
         ok(run, cls_device_query(0, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL)) &&
         ok(run, cls_device_query(0, CL_DEVICE_NAME, sizeof name, name, NULL)) &&
         ok(run, cls_device_has_extension(0, "cl_khr_fp64", &has)))
         expect(run, units > 0 && platform, "the facts");
+    world_close(run, &world);
 }
 
 static void program_bytes(struct run *run) {
