@@ -421,8 +421,7 @@ typedef struct cls_kernel_arg_info {
     char name[128];          /**< its name; "" if it is longer, or the driver does not tell it */
     char type_name[128];     /**< its type as the driver writes it, such as "float*"; "" likewise */
     cls_address_space space; /**< where it lies */
-    cls_access image_access; /**< of an image or a pipe, which a launch cannot pass; of others
-                                  CLS_ACCESS_UNKNOWN */
+    cls_access image_access; /**< of an image or a pipe; of others CLS_ACCESS_UNKNOWN */
     int is_const;            /**< nonzero: points to const */
     int is_restrict;         /**< nonzero: a restrict pointer */
     int is_volatile;         /**< nonzero: points to volatile */
