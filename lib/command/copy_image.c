@@ -94,7 +94,7 @@ static struct run_result read_aside(struct stream *stream, struct command *comma
     return run_aside(stream, command, read_texels);
 }
 
-/* --- what they touch: images as a whole --- */
+/* --- touched memory: images as a whole --- */
 
 static struct byte_span buffer_span(const struct command *command) {
     const struct image_box *box = &command->u.image.box;
@@ -265,14 +265,6 @@ static void set_box(const cls_image_box *box, struct image_box *out) {
 
 /* --- calls --- */
 
-static cls_status find_image(cls_image handle, struct buffer **out) {
-    struct image *image;
-    cls_status status = image_get(handle, &image);
-    if (!status)
-        *out = &image->memory;
-    return status;
-}
-
 /* Sets up the command of a call whose box was checked. */
 static void set_command(struct copy_call *t, const struct command_type *type,
                         const cls_image_box *box, size_t texel, void *host) {
@@ -291,7 +283,7 @@ static cls_status copy_image_host(bool to_device, cls_image handle, void *host,
     struct byte_span rows;
     size_t bytes = 0;
     cls_image_box box;
-    cls_status status = find_image(handle, &buffer);
+    cls_status status = image_get_memory(handle, &buffer);
     if (!status)
         status =
             copy_call_begin_with(&t, stream, to_device ? buffer : NULL, to_device ? NULL : buffer);
@@ -339,7 +331,7 @@ static cls_status copy_buffer(bool to_image, cls_image handle, cls_buffer buffer
     struct copy_call t;
     struct buffer *memory, *buffer;
     cls_image_box box;
-    cls_status status = find_image(handle, &memory);
+    cls_status status = image_get_memory(handle, &memory);
     if (status)
         return status;
     status = buffer_get(buffer_handle, &buffer);
@@ -384,10 +376,10 @@ static cls_status copy_images(cls_image dst, cls_image src, const cls_image_box 
     struct buffer *to, *from;
     cls_image_box box;
     bool same = false;
-    cls_status status = find_image(dst, &to);
+    cls_status status = image_get_memory(dst, &to);
     if (status)
         return status;
-    status = find_image(src, &from);
+    status = image_get_memory(src, &from);
     if (status) {
         buffer_put(to);
         return status;
@@ -413,7 +405,7 @@ static cls_status fill_image(cls_image dst, const void *color, const cls_image_b
     struct copy_call t;
     struct buffer *to;
     cls_image_box box;
-    cls_status status = find_image(dst, &to);
+    cls_status status = image_get_memory(dst, &to);
     if (!status)
         status = copy_call_begin_with(&t, stream, to, NULL);
     if (status)

@@ -56,7 +56,7 @@ struct program {
     cl_program cl;
     bool odd_groups, ignores_grid; /* of all its kernels: takes_odd_groups, may_be_cut */
     char *may_be_cut;              /* names of the others that may be; NULL: none */
-    char *source, *name, *options; /* what it was built from; a NULL source: not from OpenCL C */
+    char *source, *name, *options; /* of the build; a NULL source: not OpenCL C */
 };
 
 extern struct object_pool program_pool, kernel_pool;

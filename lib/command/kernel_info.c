@@ -47,13 +47,6 @@ static cls_address_space space_of(cl_kernel_arg_address_qualifier space) {
                                                      : CLS_ADDRESS_PRIVATE;
 }
 
-static cls_access access_of(cl_kernel_arg_access_qualifier access) {
-    return access == CL_KERNEL_ARG_ACCESS_READ_ONLY    ? CLS_ACCESS_READ
-           : access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY ? CLS_ACCESS_WRITE
-           : access == CL_KERNEL_ARG_ACCESS_READ_WRITE ? CLS_ACCESS_READ_WRITE
-                                                       : CLS_ACCESS_UNKNOWN;
-}
-
 static cls_status describe_arg(const struct kernel *kernel, cl_kernel instance, unsigned i,
                                cls_kernel_arg_info *info) {
     const struct device *device = kernel->context->device;
@@ -62,7 +55,7 @@ static cls_status describe_arg(const struct kernel *kernel, cl_kernel instance, 
     if (status)
         return status;
     info->space = space_of(has.space);
-    info->image_access = access_of(has.access);
+    info->image_access = kernel_access_of(has.access);
     info->is_const = (has.type & CL_KERNEL_ARG_TYPE_CONST) != 0;
     info->is_restrict = (has.type & CL_KERNEL_ARG_TYPE_RESTRICT) != 0;
     info->is_volatile = (has.type & CL_KERNEL_ARG_TYPE_VOLATILE) != 0;

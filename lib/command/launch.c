@@ -155,14 +155,6 @@ static struct buffer *borrow(const struct refs *lender, const cls_arg *arg,
     return NULL;
 }
 
-static cls_status get_image_memory(cls_image handle, struct buffer **out) {
-    struct image *image;
-    cls_status status = image_get(handle, &image);
-    if (!status)
-        *out = &image->memory;
-    return status;
-}
-
 /* Finds an argument's buffer, or its image's: borrowed from the newest flight, or with a reference that goes into the command. */
 static inline cls_status get_buffer(const struct kernel *kernel, unsigned i, const cls_arg *arg,
                                     const struct refs *lender, struct command *command,
@@ -172,7 +164,7 @@ static inline cls_status get_buffer(const struct kernel *kernel, unsigned i, con
         *out = buffer;
         return buffer_check(buffer);
     }
-    cls_status status = RARELY(arg->kind == CLS_ARG_IMAGE) ? get_image_memory(arg->u.image, &buffer)
+    cls_status status = RARELY(arg->kind == CLS_ARG_IMAGE) ? image_get_memory(arg->u.image, &buffer)
                                                            : buffer_get(arg->u.buffer, &buffer);
     if (RARELY(status))
         return status;

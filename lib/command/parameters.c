@@ -241,10 +241,7 @@ cls_status parameter_check(const struct kernel_slot *slot, unsigned i, const cls
     return arg->kind == CLS_ARG_VALUE ? check_value(slot, i, arg) : CLS_SUCCESS;
 }
 
-/* By the constants of cls_image_kind, and of cls_access. */
-static const char *const image_types[] = {"another image",   "image1d_t",       "image2d_t",
-                                          "image3d_t",       "image1d_array_t", "image2d_array_t",
-                                          "image1d_buffer_t"};
+/* By the constants of cls_access. */
 static const char *const accesses[] = {"", "read_only", "write_only", "read_write"};
 
 COLD static cls_status refuse_image(const struct kernel_slot *slot, unsigned i, const char *wanted,
@@ -260,7 +257,8 @@ cls_status parameter_check_image(const struct kernel_slot *slot, unsigned i,
     const cls_image_kind kind = image->shape.kind;
     const cls_access access = image->shape.access;
     if (RARELY(parameter->image && parameter->image != kind))
-        return refuse_image(slot, i, image_types[parameter->image], image_types[kind]);
+        return refuse_image(slot, i, kernel_image_type((cls_image_kind)parameter->image),
+                            kernel_image_type(kind));
     if (RARELY(parameter->access & ~access))
         return refuse_image(slot, i, accesses[parameter->access], accesses[access]);
     return CLS_SUCCESS;

@@ -110,14 +110,7 @@ static cl_mem_flags flags_of(cls_access access) {
                                         : CL_MEM_READ_WRITE;
 }
 
-/* --- what the device has --- */
-
-static bool has_images(const struct device *device) {
-    cl_bool has = CL_FALSE;
-    return clGetDeviceInfo(device->id, CL_DEVICE_IMAGE_SUPPORT, sizeof has, &has, NULL) ==
-               CL_SUCCESS &&
-           has;
-}
+/* --- limits and formats of the device --- */
 
 static size_t limit(const struct device *device, cl_device_info what) {
     size_t most = 0;
@@ -138,24 +131,15 @@ static const cl_device_info limits[][3] = {
     [CLS_IMAGE_1D_BUFFER] = {CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, 0, 0},
 };
 
-bool device_has_images(const struct device *device) {
-    if (!driver_begin(device))
-        return false;
-    const bool has = has_images(device);
-    driver_end(device);
-    return has;
-}
-
 cls_status image_check_size(const struct device *device, const cls_image_shape *shape) {
     const size_t extents[3] = {shape->width, shape->height, shape->depth};
     size_t most[3];
     if (!driver_begin(device))
         return driver_gone();
-    const bool has = has_images(device);
     for (unsigned i = 0; i < 3; i++)
         most[i] = limit(device, limits[shape->kind][i]);
     driver_end(device);
-    if (!has)
+    if (!device->info.has_images)
         return error_set(CLS_ERROR_UNSUPPORTED, "%s has no images", device->info.name);
     for (unsigned i = 0; i < 3; i++)
         if (extents[i] > most[i] || extents[i] > UINT32_MAX)
@@ -186,8 +170,9 @@ cls_status image_formats(const struct device *device, cl_context context, cls_im
     size_t n = 0;
     if (!driver_begin(device))
         return driver_gone();
-    const cl_int code =
-        has_images(device) ? list_cl_formats(context, kind, access, &found, &n_found) : CL_SUCCESS;
+    const cl_int code = device->info.has_images
+                            ? list_cl_formats(context, kind, access, &found, &n_found)
+                            : CL_SUCCESS;
     driver_end(device);
     for (cl_uint i = 0; i < n_found && code == CL_SUCCESS; i++) {
         cls_image_format format;
@@ -201,6 +186,18 @@ cls_status image_formats(const struct device *device, cl_context context, cls_im
     cls_status status = driver_status(code, "clGetSupportedImageFormats");
     if (!status)
         *count = n;
+    return status;
+}
+
+cls_status image_has_format(const struct device *device, cl_context context, cls_image_kind kind,
+                            cls_access access, cls_image_format format, bool *out) {
+    cls_image_format formats[IMAGE_FORMATS];
+    size_t count = 0;
+    cls_status status =
+        image_formats(device, context, kind, access, formats, IMAGE_FORMATS, &count);
+    *out = false;
+    for (size_t i = 0; i < count && i < IMAGE_FORMATS; i++)
+        *out = *out || (formats[i].order == format.order && formats[i].type == format.type);
     return status;
 }
 
@@ -333,11 +330,6 @@ void sampler_release(const struct device *device, cl_sampler sampler) {
 
 /* --- commands --- */
 
-static cls_status image_left(const struct device *device, cl_int code, const char *call) {
-    driver_leave(device);
-    return driver_status(code, call);
-}
-
 enum image_rows image_rows_of(cls_image_kind kind) {
     static const enum image_rows rows[] = {
         [CLS_IMAGE_1D] = ROW_ONE,          [CLS_IMAGE_2D] = ROW_MANY,
@@ -356,18 +348,18 @@ static size_t slice_pitch(const struct image_box *box) {
 }
 
 #define TEXELS(of) ((const size_t[3]){(of)[0], (of)[1], (of)[2]})
-#define WAITS(waits) (waits).count, (waits).count ? (waits).events : NULL
+#define WAITS(waits) (waits).count, wait_events(waits)
 
 cls_status enqueue_image_write(const struct device *device, cl_command_queue queue, cl_mem to,
                                const struct image_box *box, const void *from,
                                struct wait_list waits, cl_event *event) {
     const char *start = (const char *)from + box->offset;
     driver_enter(device);
-    return image_left(device,
-                      clEnqueueWriteImage(queue, to, CL_FALSE, TEXELS(box->to), TEXELS(box->size),
-                                          row_pitch(box), slice_pitch(box), start, WAITS(waits),
-                                          event),
-                      "clEnqueueWriteImage");
+    return driver_left(device,
+                       clEnqueueWriteImage(queue, to, CL_FALSE, TEXELS(box->to), TEXELS(box->size),
+                                           row_pitch(box), slice_pitch(box), start, WAITS(waits),
+                                           event),
+                       "clEnqueueWriteImage");
 }
 
 cls_status enqueue_image_read(const struct device *device, cl_command_queue queue, cl_mem from,
@@ -375,21 +367,21 @@ cls_status enqueue_image_read(const struct device *device, cl_command_queue queu
                               cl_event *event) {
     char *start = (char *)to + box->offset;
     driver_enter(device);
-    return image_left(device,
-                      clEnqueueReadImage(queue, from, CL_FALSE, TEXELS(box->from),
-                                         TEXELS(box->size), row_pitch(box), slice_pitch(box), start,
-                                         WAITS(waits), event),
-                      "clEnqueueReadImage");
+    return driver_left(device,
+                       clEnqueueReadImage(queue, from, CL_FALSE, TEXELS(box->from),
+                                          TEXELS(box->size), row_pitch(box), slice_pitch(box),
+                                          start, WAITS(waits), event),
+                       "clEnqueueReadImage");
 }
 
 cls_status enqueue_image_copy(const struct device *device, cl_command_queue queue, cl_mem to,
                               cl_mem from, const struct image_box *box, struct wait_list waits,
                               cl_event *event) {
     driver_enter(device);
-    return image_left(device,
-                      clEnqueueCopyImage(queue, from, to, TEXELS(box->from), TEXELS(box->to),
-                                         TEXELS(box->size), WAITS(waits), event),
-                      "clEnqueueCopyImage");
+    return driver_left(device,
+                       clEnqueueCopyImage(queue, from, to, TEXELS(box->from), TEXELS(box->to),
+                                          TEXELS(box->size), WAITS(waits), event),
+                       "clEnqueueCopyImage");
 }
 
 /* Buffers by their roots: PoCL 3.1 crashes on sub-buffers here. */
@@ -401,11 +393,11 @@ cls_status enqueue_buffer_to_image(const struct device *device, cl_command_queue
     if (code != CL_SUCCESS)
         return driver_status(code, "clGetMemObjectInfo");
     driver_enter(device);
-    return image_left(device,
-                      clEnqueueCopyBufferToImage(queue, place.root, to, place.origin + box->offset,
-                                                 TEXELS(box->to), TEXELS(box->size), WAITS(waits),
-                                                 event),
-                      "clEnqueueCopyBufferToImage");
+    return driver_left(device,
+                       clEnqueueCopyBufferToImage(queue, place.root, to, place.origin + box->offset,
+                                                  TEXELS(box->to), TEXELS(box->size), WAITS(waits),
+                                                  event),
+                       "clEnqueueCopyBufferToImage");
 }
 
 cls_status enqueue_image_to_buffer(const struct device *device, cl_command_queue queue, cl_mem to,
@@ -416,19 +408,19 @@ cls_status enqueue_image_to_buffer(const struct device *device, cl_command_queue
     if (code != CL_SUCCESS)
         return driver_status(code, "clGetMemObjectInfo");
     driver_enter(device);
-    return image_left(device,
-                      clEnqueueCopyImageToBuffer(queue, from, place.root, TEXELS(box->from),
-                                                 TEXELS(box->size), place.origin + box->offset,
-                                                 WAITS(waits), event),
-                      "clEnqueueCopyImageToBuffer");
+    return driver_left(device,
+                       clEnqueueCopyImageToBuffer(queue, from, place.root, TEXELS(box->from),
+                                                  TEXELS(box->size), place.origin + box->offset,
+                                                  WAITS(waits), event),
+                       "clEnqueueCopyImageToBuffer");
 }
 
 cls_status enqueue_image_fill(const struct device *device, cl_command_queue queue, cl_mem to,
                               const struct image_box *box, struct wait_list waits,
                               cl_event *event) {
     driver_enter(device);
-    return image_left(device,
-                      clEnqueueFillImage(queue, to, box->color, TEXELS(box->to), TEXELS(box->size),
-                                         WAITS(waits), event),
-                      "clEnqueueFillImage");
+    return driver_left(device,
+                       clEnqueueFillImage(queue, to, box->color, TEXELS(box->to), TEXELS(box->size),
+                                          WAITS(waits), event),
+                       "clEnqueueFillImage");
 }

@@ -40,6 +40,10 @@ cls_status image_check_size(const struct device *device, const cls_image_shape *
 /* The formats of the device that the library knows, at most `room` of them; `*count` is their number. */
 cls_status image_formats(const struct device *device, cl_context context, cls_image_kind kind,
                          cls_access access, cls_image_format *formats, size_t room, size_t *count);
+enum { IMAGE_FORMATS = 256 }; /* more than there are */
+
+cls_status image_has_format(const struct device *device, cl_context context, cls_image_kind kind,
+                            cls_access access, cls_image_format format, bool *out);
 
 /* `over`: the buffer of CLS_IMAGE_1D_BUFFER, which the driver retains; else NULL. */
 cls_status image_create(const struct device *device, cl_context context,
@@ -56,8 +60,6 @@ struct image_verdict {
     bool halves; /* formats of one CLS_CHANNEL_F16 */
 };
 cls_status image_try(struct device *device, cl_context context, struct image_verdict *out);
-
-bool device_has_images(const struct device *device);
 
 /* The samplers of a context by number, made when they are needed. */
 enum { SAMPLERS = 2 * 5 * 2 };

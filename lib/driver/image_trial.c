@@ -169,17 +169,6 @@ static cls_status try_one(struct device *device, cl_context context, bool of_hal
     return status;
 }
 
-static cls_status has_halves(const struct device *device, cl_context context, bool *has) {
-    enum { FORMATS = 256 };
-    cls_image_format formats[FORMATS];
-    size_t count = 0;
-    cls_status status =
-        image_formats(device, context, CLS_IMAGE_2D, CLS_ACCESS_READ, formats, FORMATS, &count);
-    for (size_t i = 0; i < count && i < FORMATS; i++)
-        *has = *has || (formats[i].order == halves.order && formats[i].type == halves.type);
-    return status;
-}
-
 cls_status image_try(struct device *device, cl_context context, struct image_verdict *out) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one trial at a time */
     struct image_verdict found = {false, false};
@@ -187,7 +176,7 @@ cls_status image_try(struct device *device, cl_context context, struct image_ver
     pthread_mutex_lock(&lock);
     cls_status status = try_one(device, context, false, &found.texels);
     if (!status)
-        status = has_halves(device, context, &has);
+        status = image_has_format(device, context, CLS_IMAGE_2D, CLS_ACCESS_READ, halves, &has);
     if (!status && has)
         status = try_one(device, context, true, &found.halves);
     pthread_mutex_unlock(&lock);

@@ -60,29 +60,36 @@ static bool parameter_has_type(cl_kernel kernel, unsigned i, const char *name) {
            !strcmp(type, name);
 }
 
+static const char *const image_types[] = {
+    [CLS_IMAGE_1D] = "image1d_t",
+    [CLS_IMAGE_2D] = "image2d_t",
+    [CLS_IMAGE_3D] = "image3d_t",
+    [CLS_IMAGE_1D_ARRAY] = "image1d_array_t",
+    [CLS_IMAGE_2D_ARRAY] = "image2d_array_t",
+    [CLS_IMAGE_1D_BUFFER] = "image1d_buffer_t",
+};
+
+const char *kernel_image_type(cls_image_kind kind) { return image_types[kind]; }
+
+cls_access kernel_access_of(cl_kernel_arg_access_qualifier access) {
+    return access == CL_KERNEL_ARG_ACCESS_READ_ONLY    ? CLS_ACCESS_READ
+           : access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY ? CLS_ACCESS_WRITE
+           : access == CL_KERNEL_ARG_ACCESS_READ_WRITE ? CLS_ACCESS_READ_WRITE
+                                                       : CLS_ACCESS_UNKNOWN;
+}
+
 void kernel_image_parameter(const struct device *device, cl_kernel kernel, unsigned i,
                             cls_image_kind *kind, cls_access *access) {
-    static const char *const types[] = {
-        [CLS_IMAGE_1D] = "image1d_t",
-        [CLS_IMAGE_2D] = "image2d_t",
-        [CLS_IMAGE_3D] = "image3d_t",
-        [CLS_IMAGE_1D_ARRAY] = "image1d_array_t",
-        [CLS_IMAGE_2D_ARRAY] = "image2d_array_t",
-        [CLS_IMAGE_1D_BUFFER] = "image1d_buffer_t",
-    };
     cl_kernel_arg_access_qualifier qualifier = CL_KERNEL_ARG_ACCESS_NONE;
-    unsigned type = sizeof types / sizeof *types - 1;
+    unsigned type = sizeof image_types / sizeof *image_types - 1;
     driver_enter(device);
-    while (type && !parameter_has_type(kernel, i, types[type]))
+    while (type && !parameter_has_type(kernel, i, image_types[type]))
         type--;
     clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof qualifier, &qualifier,
                        NULL);
     driver_leave(device);
     *kind = (cls_image_kind)type;
-    *access = qualifier == CL_KERNEL_ARG_ACCESS_READ_ONLY    ? CLS_ACCESS_READ
-              : qualifier == CL_KERNEL_ARG_ACCESS_WRITE_ONLY ? CLS_ACCESS_WRITE
-              : qualifier == CL_KERNEL_ARG_ACCESS_READ_WRITE ? CLS_ACCESS_READ_WRITE
-                                                             : CLS_ACCESS_UNKNOWN;
+    *access = kernel_access_of(qualifier);
 }
 
 enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kernel, unsigned i) {
@@ -131,23 +138,26 @@ bool kernel_takes_any_size(const struct device *device, cl_kernel kernel, unsign
     return code == CL_SUCCESS;
 }
 
+static cl_int ask_qualifiers(cl_kernel kernel, unsigned i, struct parameter_qualifiers *out) {
+    cl_int code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof out->space,
+                                     &out->space, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof out->access,
+                                  &out->access, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof out->type,
+                                  &out->type, NULL);
+    return code;
+}
+
 bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, unsigned i) {
-    cl_kernel_arg_type_qualifier type = 0;
-    cl_kernel_arg_address_qualifier space = 0;
-    cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
+    struct parameter_qualifiers has = {0};
     driver_enter(device);
-    cl_int code =
-        clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof type, &type, NULL);
-    if (code == CL_SUCCESS)
-        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space,
-                                  NULL);
-    if (code == CL_SUCCESS)
-        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access,
-                                  NULL);
+    const cl_int code = ask_qualifiers(kernel, i, &has);
     driver_leave(device);
     return code == CL_SUCCESS &&
-           ((type & CL_KERNEL_ARG_TYPE_CONST) || space == CL_KERNEL_ARG_ADDRESS_CONSTANT ||
-            access == CL_KERNEL_ARG_ACCESS_READ_ONLY);
+           ((has.type & CL_KERNEL_ARG_TYPE_CONST) || has.space == CL_KERNEL_ARG_ADDRESS_CONSTANT ||
+            has.access == CL_KERNEL_ARG_ACCESS_READ_ONLY);
 }
 
 static cls_status group_info(const struct device *device, cl_kernel kernel,
@@ -205,14 +215,7 @@ cls_status kernel_parameter_qualifiers(const struct device *device, cl_kernel ke
                                        struct parameter_qualifiers *out) {
     struct parameter_qualifiers got = {0};
     driver_enter(device);
-    cl_int code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof got.space,
-                                     &got.space, NULL);
-    if (code == CL_SUCCESS)
-        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof got.access,
-                                  &got.access, NULL);
-    if (code == CL_SUCCESS)
-        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof got.type,
-                                  &got.type, NULL);
+    const cl_int code = ask_qualifiers(kernel, i, &got);
     driver_leave(device);
     if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE)
         return error_set_code(CLS_ERROR_UNSUPPORTED, code,

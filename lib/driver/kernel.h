@@ -33,6 +33,11 @@ bool kernel_takes_any_size(const struct device *device, cl_kernel kernel, unsign
 void kernel_image_parameter(const struct device *device, cl_kernel kernel, unsigned i,
                             cls_image_kind *kind, cls_access *access);
 
+/* The type of a parameter for an image of a kind. */
+const char *kernel_image_type(cls_image_kind kind);
+
+cls_access kernel_access_of(cl_kernel_arg_access_qualifier access);
+
 /* Whether a pointer parameter points to const, or an image is read_only; false also where the driver does not say. */
 bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, unsigned i);
 

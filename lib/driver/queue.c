@@ -16,12 +16,7 @@
 #include "driver/serial.h"
 #include "driver/status.h"
 
-static const cl_event *events_of(struct wait_list waits) {
-    return waits.count ? waits.events : NULL;
-}
-
-/* Reports `code` of `call` after the device's serial section is left. */
-static cls_status left(const struct device *device, cl_int code, const char *call) {
+cls_status driver_left(const struct device *device, cl_int code, const char *call) {
     driver_leave(device);
     return driver_status(code, call);
 }
@@ -123,7 +118,7 @@ cls_status queue_retain(const struct device *device, cl_command_queue queue) {
     const cl_int code = clRetainCommandQueue(queue);
     if (code && (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT))
         grids_forget_queue(queue);
-    return left(device, code, "clRetainCommandQueue");
+    return driver_left(device, code, "clRetainCommandQueue");
 }
 
 /* A sub-device's queue may be told to be one of the device that it is a part of. */
@@ -148,7 +143,7 @@ cls_status queue_traits_of(const struct device *device, cl_context context, cl_c
     if (code == CL_SUCCESS)
         code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
     const bool ours = code == CL_SUCCESS && is_of(device, id);
-    cls_status status = left(device, code, "clGetCommandQueueInfo");
+    cls_status status = driver_left(device, code, "clGetCommandQueueInfo");
     if (status)
         return status;
     if (owner != context)
@@ -164,7 +159,7 @@ cls_status queue_traits_of(const struct device *device, cl_context context, cl_c
 
 cls_status queue_flush(const struct device *device, cl_command_queue queue) {
     driver_enter(device);
-    return left(device, clFlush(queue), "clFlush");
+    return driver_left(device, clFlush(queue), "clFlush");
 }
 
 /* The limit of a kernel's groups that a driver states is a hint: rusticl 22.3.6 says 32 and runs 1,024. */
@@ -189,7 +184,7 @@ cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, c
     const cl_int code =
         in_turn ? grids_enqueue(queue, kernel, grid, waits, event)
                 : clEnqueueNDRangeKernel(queue, kernel, grid->dims, grid->offset, grid->global,
-                                         grid->local, waits.count, events_of(waits), event);
+                                         grid->local, waits.count, wait_events(waits), event);
     driver_leave(device);
     return RARELY(code) ? refuse_launch(device, kernel, grid, code) : CLS_SUCCESS;
 }
@@ -213,29 +208,29 @@ cls_status enqueue_write(const struct device *device, cl_command_queue queue, cl
                          struct range_1d range, const void *from, struct wait_list waits,
                          cl_event *event) {
     driver_enter(device);
-    return left(device,
-                clEnqueueWriteBuffer(queue, to, CL_FALSE, range.offset, range.bytes, from,
-                                     waits.count, events_of(waits), event),
-                "clEnqueueWriteBuffer");
+    return driver_left(device,
+                       clEnqueueWriteBuffer(queue, to, CL_FALSE, range.offset, range.bytes, from,
+                                            waits.count, wait_events(waits), event),
+                       "clEnqueueWriteBuffer");
 }
 
 cls_status enqueue_read(const struct device *device, cl_command_queue queue, cl_mem from,
                         struct range_1d range, void *to, struct wait_list waits, cl_event *event) {
     driver_enter(device);
-    return left(device,
-                clEnqueueReadBuffer(queue, from, CL_FALSE, range.offset, range.bytes, to,
-                                    waits.count, events_of(waits), event),
-                "clEnqueueReadBuffer");
+    return driver_left(device,
+                       clEnqueueReadBuffer(queue, from, CL_FALSE, range.offset, range.bytes, to,
+                                           waits.count, wait_events(waits), event),
+                       "clEnqueueReadBuffer");
 }
 
 cls_status enqueue_copy(const struct device *device, cl_command_queue queue, cl_mem to,
                         size_t to_offset, cl_mem from, struct range_1d range,
                         struct wait_list waits, cl_event *event) {
     driver_enter(device);
-    return left(device,
-                clEnqueueCopyBuffer(queue, from, to, range.offset, to_offset, range.bytes,
-                                    waits.count, events_of(waits), event),
-                "clEnqueueCopyBuffer");
+    return driver_left(device,
+                       clEnqueueCopyBuffer(queue, from, to, range.offset, to_offset, range.bytes,
+                                           waits.count, wait_events(waits), event),
+                       "clEnqueueCopyBuffer");
 }
 
 /* OpenCL's rectangles take an origin in bytes, rows and slices; all of it fits the first row. */
@@ -253,12 +248,12 @@ cls_status enqueue_write_rect(const struct device *device, cl_command_queue queu
                               cl_event *event) {
     const char *start = (const char *)from + rect->src.offset;
     driver_enter(device);
-    return left(device,
-                clEnqueueWriteBufferRect(queue, to, CL_FALSE, ORIGIN(rect->dst.offset), ORIGIN(0),
-                                         REGION(rect), rect->dst.pitch, SLICE(rect, dst),
-                                         rect->src.pitch, SLICE(rect, src), start, waits.count,
-                                         events_of(waits), event),
-                "clEnqueueWriteBufferRect");
+    return driver_left(device,
+                       clEnqueueWriteBufferRect(queue, to, CL_FALSE, ORIGIN(rect->dst.offset),
+                                                ORIGIN(0), REGION(rect), rect->dst.pitch,
+                                                SLICE(rect, dst), rect->src.pitch, SLICE(rect, src),
+                                                start, waits.count, wait_events(waits), event),
+                       "clEnqueueWriteBufferRect");
 }
 
 cls_status enqueue_read_rect(const struct device *device, cl_command_queue queue, cl_mem from,
@@ -266,12 +261,12 @@ cls_status enqueue_read_rect(const struct device *device, cl_command_queue queue
                              cl_event *event) {
     char *start = (char *)to + rect->dst.offset;
     driver_enter(device);
-    return left(device,
-                clEnqueueReadBufferRect(queue, from, CL_FALSE, ORIGIN(rect->src.offset), ORIGIN(0),
-                                        REGION(rect), rect->src.pitch, SLICE(rect, src),
-                                        rect->dst.pitch, SLICE(rect, dst), start, waits.count,
-                                        events_of(waits), event),
-                "clEnqueueReadBufferRect");
+    return driver_left(device,
+                       clEnqueueReadBufferRect(queue, from, CL_FALSE, ORIGIN(rect->src.offset),
+                                               ORIGIN(0), REGION(rect), rect->src.pitch,
+                                               SLICE(rect, src), rect->dst.pitch, SLICE(rect, dst),
+                                               start, waits.count, wait_events(waits), event),
+                       "clEnqueueReadBufferRect");
 }
 
 /* Within one buffer PoCL 3.1 takes an origin that is past its first row for rows that overlap. */
@@ -282,33 +277,33 @@ cls_status enqueue_copy_rect(const struct device *device, cl_command_queue queue
                              cl_mem from, const struct rect_3d *rect, struct wait_list waits,
                              cl_event *event) {
     driver_enter(device);
-    return left(device,
-                clEnqueueCopyBufferRect(queue, from, to, ORIGIN_IN_ROW(rect->src),
-                                        ORIGIN_IN_ROW(rect->dst), REGION(rect), rect->src.pitch,
-                                        SLICE(rect, src), rect->dst.pitch, SLICE(rect, dst),
-                                        waits.count, events_of(waits), event),
-                "clEnqueueCopyBufferRect");
+    return driver_left(
+        device,
+        clEnqueueCopyBufferRect(queue, from, to, ORIGIN_IN_ROW(rect->src), ORIGIN_IN_ROW(rect->dst),
+                                REGION(rect), rect->src.pitch, SLICE(rect, src), rect->dst.pitch,
+                                SLICE(rect, dst), waits.count, wait_events(waits), event),
+        "clEnqueueCopyBufferRect");
 }
 
 cls_status enqueue_fill(const struct device *device, cl_command_queue queue, cl_mem to,
                         struct range_1d range, const void *pattern, size_t pattern_bytes,
                         struct wait_list waits, cl_event *event) {
     driver_enter(device);
-    return left(device,
-                clEnqueueFillBuffer(queue, to, pattern, pattern_bytes, range.offset, range.bytes,
-                                    waits.count, events_of(waits), event),
-                "clEnqueueFillBuffer");
+    return driver_left(device,
+                       clEnqueueFillBuffer(queue, to, pattern, pattern_bytes, range.offset,
+                                           range.bytes, waits.count, wait_events(waits), event),
+                       "clEnqueueFillBuffer");
 }
 
 cls_status enqueue_migrate(const struct device *device, cl_command_queue queue,
                            const cl_mem *memory, bool to_host, struct wait_list waits,
                            cl_event *event) {
     driver_enter(device);
-    return left(device,
-                clEnqueueMigrateMemObjects(queue, 1, memory,
-                                           to_host ? CL_MIGRATE_MEM_OBJECT_HOST : 0, waits.count,
-                                           events_of(waits), event),
-                "clEnqueueMigrateMemObjects");
+    return driver_left(device,
+                       clEnqueueMigrateMemObjects(queue, 1, memory,
+                                                  to_host ? CL_MIGRATE_MEM_OBJECT_HOST : 0,
+                                                  waits.count, wait_events(waits), event),
+                       "clEnqueueMigrateMemObjects");
 }
 
 cls_status enqueue_map(const struct device *device, cl_command_queue queue,
@@ -316,22 +311,23 @@ cls_status enqueue_map(const struct device *device, cl_command_queue queue,
     cl_int code;
     driver_enter(device);
     clEnqueueMapBuffer(queue, mapping->memory, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                       mapping->bytes, waits.count, events_of(waits), event, &code);
-    return left(device, code, "clEnqueueMapBuffer");
+                       mapping->bytes, waits.count, wait_events(waits), event, &code);
+    return driver_left(device, code, "clEnqueueMapBuffer");
 }
 
 cls_status enqueue_unmap(const struct device *device, cl_command_queue queue,
                          const struct shared *mapping, struct wait_list waits, cl_event *event) {
     driver_enter(device);
-    return left(device,
-                clEnqueueUnmapMemObject(queue, mapping->memory, mapping->host, waits.count,
-                                        events_of(waits), event),
-                "clEnqueueUnmapMemObject");
+    return driver_left(device,
+                       clEnqueueUnmapMemObject(queue, mapping->memory, mapping->host, waits.count,
+                                               wait_events(waits), event),
+                       "clEnqueueUnmapMemObject");
 }
 
 cls_status enqueue_marker(const struct device *device, cl_command_queue queue,
                           struct wait_list waits, cl_event *event) {
     driver_enter(device);
-    return left(device, clEnqueueMarkerWithWaitList(queue, waits.count, events_of(waits), event),
-                "clEnqueueMarkerWithWaitList");
+    return driver_left(device,
+                       clEnqueueMarkerWithWaitList(queue, waits.count, wait_events(waits), event),
+                       "clEnqueueMarkerWithWaitList");
 }

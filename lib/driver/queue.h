@@ -20,6 +20,13 @@ struct wait_list {
     const cl_event *events;
 };
 
+static inline const cl_event *wait_events(struct wait_list waits) {
+    return waits.count ? waits.events : NULL;
+}
+
+/* Leaves the device's serial section, and reports `code` of `call`. */
+cls_status driver_left(const struct device *device, cl_int code, const char *call);
+
 cls_status queue_create(const struct device *device, cl_context context,
                         const struct queue_traits *traits, cl_command_queue *out);
 /* Releases a queue that is idle or `hurt`: a command on it failed, so that the driver may never finish it. */

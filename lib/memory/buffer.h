@@ -69,7 +69,7 @@ static inline bool arg_is_memory(cls_arg_kind kind) {
     return kind == CLS_ARG_BUFFER || kind == CLS_ARG_BUFFER_PART || kind == CLS_ARG_IMAGE;
 }
 
-/* Gives back what is behind a buffer, or behind an image with memory of its own, that nobody refers to any more. */
+/* Releases the memory of a buffer, or of an image with memory of its own, that nobody refers to any more. */
 void buffer_end(struct buffer *buffer);
 
 /* Checks a handle, its context included, and takes a reference. */

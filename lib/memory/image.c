@@ -35,6 +35,14 @@ cls_status image_get(cls_image handle, struct image **out) {
     return status;
 }
 
+cls_status image_get_memory(cls_image handle, struct buffer **out) {
+    struct image *image;
+    cls_status status = image_get(handle, &image);
+    if (!status)
+        *out = &image->memory;
+    return status;
+}
+
 static size_t shape_bytes(const cls_image_shape *shape) {
     size_t bytes = cls_image_format_size(shape->format);
     if (__builtin_mul_overflow(bytes, shape->width, &bytes) ||
@@ -64,7 +72,7 @@ cls_status image_new(struct context *context, cl_mem memory, const cls_image_sha
     return CLS_SUCCESS;
 }
 
-/* --- what is asked for --- */
+/* --- requested shapes --- */
 
 static cls_status check_kind(cls_image_kind kind, cls_access access) {
     if (!image_kind_is_known(kind))
@@ -107,9 +115,7 @@ static cls_status take_shape(const cls_image_shape *given, cls_image_shape *out)
     return status;
 }
 
-/* --- what the device has --- */
-
-enum { FORMATS = 256 }; /* more than there are */
+/* --- formats of the device --- */
 
 /* `images` of a context. */
 enum { IMAGES_TRIED = 1, IMAGES_RIGHT = 2, IMAGES_HALVES_RIGHT = 4 };
@@ -119,7 +125,7 @@ static cls_status try_images(struct context *context, int *out) {
     *out = atomic_load(&context->images);
     if (*out)
         return CLS_SUCCESS;
-    cls_status status = device_has_images(context->device)
+    cls_status status = context->device->info.has_images
                             ? image_try(context->device, context->cl, &verdict)
                             : CLS_SUCCESS;
     if (status)
@@ -136,15 +142,15 @@ static bool is_one_half(cls_image_format format) {
 
 /* The driver's formats, without those that it gets wrong. */
 static cls_status list_right_formats(struct context *context, cls_image_kind kind,
-                                     cls_access access, cls_image_format formats[FORMATS],
+                                     cls_access access, cls_image_format formats[IMAGE_FORMATS],
                                      size_t *count) {
     int images;
     size_t n_found = 0, n = 0;
     cls_status status = try_images(context, &images);
     if (!status && images & IMAGES_RIGHT)
-        status =
-            image_formats(context->device, context->cl, kind, access, formats, FORMATS, &n_found);
-    for (size_t i = 0; i < n_found && i < FORMATS; i++)
+        status = image_formats(context->device, context->cl, kind, access, formats, IMAGE_FORMATS,
+                               &n_found);
+    for (size_t i = 0; i < n_found && i < IMAGE_FORMATS; i++)
         if (images & IMAGES_HALVES_RIGHT || !is_one_half(formats[i]))
             formats[n++] = formats[i];
     *count = n;
@@ -153,13 +159,13 @@ static cls_status list_right_formats(struct context *context, cls_image_kind kin
 
 static cls_status has_format(struct context *context, cls_image_kind kind, cls_access access,
                              cls_image_format format, bool *out) {
-    cls_image_format formats[FORMATS];
-    size_t count;
-    cls_status status = list_right_formats(context, kind, access, formats, &count);
+    int images;
+    cls_status status = try_images(context, &images);
     *out = false;
-    for (size_t i = 0; i < count; i++)
-        *out = *out || (formats[i].order == format.order && formats[i].type == format.type);
-    return status;
+    if (status || !(images & IMAGES_RIGHT) ||
+        (is_one_half(format) && !(images & IMAGES_HALVES_RIGHT)))
+        return status;
+    return image_has_format(context->device, context->cl, kind, access, format, out);
 }
 
 static cls_status check_trial(struct context *context) {
@@ -294,7 +300,7 @@ cls_status cls_image_format_supported(cls_context handle, cls_image_kind kind, c
 
 cls_status cls_image_formats(cls_context handle, cls_image_kind kind, cls_access access,
                              cls_image_format *formats, size_t room, size_t *count) {
-    cls_image_format found[FORMATS];
+    cls_image_format found[IMAGE_FORMATS];
     struct context *context;
     size_t n;
     if (!count || (room && !formats))

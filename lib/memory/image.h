@@ -21,6 +21,9 @@ struct image {
 /* Checks a handle, its context included, and takes a reference. */
 cls_status image_get(cls_image handle, struct image **out);
 
+/* The same as the buffer that it begins with. */
+cls_status image_get_memory(cls_image handle, struct buffer **out);
+
 /* The image that a buffer is the beginning of; NULL: it is none. */
 static inline struct image *image_of(struct buffer *buffer) {
     return buffer->object.pool == &image_pool ? (struct image *)(void *)buffer : NULL;
