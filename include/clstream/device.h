@@ -117,8 +117,8 @@ CLS_API cls_status cls_device_has_extension(size_t index, const char *name, int 
 /**
  * Gets anything that OpenCL tells about device `index`, without a context. `name` is the number of a
  * cl_device_info, such as 0x1002 for CL_DEVICE_MAX_COMPUTE_UNITS. `needed` receives the size of the answer
- * in bytes, and may be NULL; the answer is written to `value` if `bytes` is not 0. What is above OpenCL 1.2 needs
- * the version or the extension that it came with: ask for that first.
+ * in bytes, and may be NULL; the answer is written to `value` if `bytes` is not 0. Queries above
+ * OpenCL 1.2 need the version or the extension that they came with: ask for that first.
  * @retval CLS_ERROR_INVALID_VALUE `value` is null with `bytes` above 0; or both are nothing and `needed` is null;
  *                                 or `bytes` is too small, but not 0
  * @retval CLS_ERROR_NO_DEVICE     there is no device of this index

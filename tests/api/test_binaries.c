@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs as bytes, there and back, and what is refused before the driver sees it; as SPIR-V; as the user's objects. */
+/* Programs as bytes: round trips, and refusals before the driver sees them; as SPIR-V; as the user's objects. */
 #include "../support/rig.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is in a program's binary besides the driver's, and what of it is refused. */
+/* The contents of a program's binary besides the driver's, and their refusals. */
 #include "../support/test.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void refused_blob(cls_status status, struct cache_bytes key, struct cache
     free(blob);
 }
 
-/* The checksum is right, and what it covers is not for this device, or not of use. */
+/* The checksum is right, but the contents are for another device, or of no use. */
 static void test_other_devices_and_other_contents_are_refused(void **state) {
     (void)state;
     NEED_BINARY();
