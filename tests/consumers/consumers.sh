@@ -23,9 +23,11 @@ runs() {
     [ "$rc" = 0 ] || [ "$rc" = 77 ] || { echo "exit status $rc"; tail -n 5 "$dir/log"; }
 }
 
+mpi=
+[ ! -f "$top_builddir/lib/libclstream-mpi.la" ] || mpi=install-mpiincludeHEADERS
 check "the library is installed in a folder" "$(quietly "$MAKE" -C "$top_builddir" DESTDIR="$dir/stage" \
     install-libLTLIBRARIES install-includeHEADERS install-clstreamincludeHEADERS install-nodist_clstreamincludeHEADERS \
-    install-cmakeDATA install-pkgconfigDATA "$([ ! -f "$top_builddir/lib/libclstream-mpi.la" ] || echo install-mpiincludeHEADERS)")"
+    install-cmakeDATA install-pkgconfigDATA ${mpi:+"$mpi"})"
 libdir=$dir/stage$LIBDIR
 first=$srcdir/examples/first.c
 
