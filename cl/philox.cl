@@ -27,14 +27,21 @@ static word high_word(wide x) { return GLUE(convert_, L(uint))(x >> 32); }
 static wide to_wide(word x) { return GLUE(convert_, L(ulong))(x); }
 static wide two_words(word low, word high) { return to_wide(low) | to_wide(high) << 32; }
 
+/* Number by number but for CPUs: of vectors NVIDIA's compiler makes products of 64 bits. */
+#define PRODUCT(x, n) GLUE(PRODUCT_, COUNTERS)(x, n)
+#define PRODUCT_1(x, n) ((ulong)(x) * (n))
+#define PRODUCT_2(x, n) ((ulong2)(PRODUCT_1((x).s0, n), PRODUCT_1((x).s1, n)))
+#define PRODUCT_4(x, n) ((ulong4)(PRODUCT_2((x).lo, n), PRODUCT_2((x).hi, n)))
+#define PRODUCT_8(x, n) (to_wide(x) * (wide)(n))
+
 static words philox(wide counter, ulong sequence, ulong seed) {
     words x = {{low_word(counter), high_word(counter), (word)(uint)sequence,
                 (word)(uint)(sequence >> 32)}};
     uint key0 = (uint)seed, key1 = (uint)(seed >> 32);
 #pragma unroll
     for (uint round = 0; round < 10; round++) {
-        const wide first = to_wide(x.at[0]) * (wide)0xd2511f53ul;
-        const wide second = to_wide(x.at[2]) * (wide)0xcd9e8d57ul;
+        const wide first = PRODUCT(x.at[0], 0xd2511f53u);
+        const wide second = PRODUCT(x.at[2], 0xcd9e8d57u);
         x.at[0] = high_word(second) ^ x.at[1] ^ (word)key0;
         x.at[1] = low_word(second);
         x.at[2] = high_word(first) ^ x.at[3] ^ (word)key1;

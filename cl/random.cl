@@ -162,15 +162,12 @@ static elements draw_of(words x PARAMETERS) {
 #define ARGUMENTS , low, span, last
 
 #elif defined(NORMAL)
-/*
- * Box and Muller: two words give r = sqrt(-2 ln u) and an angle, and these two independent numbers r cos and r sin.
- * u = (k + 1/2) / 2^31 is not 0. The first two bits of the angle's word are its quadrant, the others where
- * it is there, from -pi/4 to pi/4.
- */
+/* Box and Muller: two words give r = sqrt(-2 ln u) and an angle a, and these the independent numbers r cos a, r sin a. */
 #if IS_DOUBLE(OUT)
 #define PARAMETERS , double mean, double deviation
 typedef struct { L(double) at[2]; } pair;
 
+/* The first two bits of the angle's word are its quadrant, the others where it is there, from -pi/4 to pi/4. */
 static pair box_muller(wide x, wide angle, double mean, double deviation) {
     const L(double) u = GLUE(convert_, L(double))(x >> 11 | (wide)1) * (L(double))0x1p-53;
     const L(double) r = sqrt((L(double))-2 * log(u)) * (L(double))deviation;
@@ -202,46 +199,41 @@ typedef struct { real at[2]; } pair;
 
 /* -2 ln(x 2^-32) for x from 1 to 2^32 = 2^e (1 + f), with 1 + f from sqrt(1/2) to sqrt(2). */
 static real minus_two_logarithms(real x) {
-    const word bits = AS_WORD(x) - (word)0x3f3504f3u;
-    const real e = TO_REAL(GLUE(as_, L(int))(bits >> 23)) - (real)32;
-    const real f = AS_REAL((bits & (word)0x7fffffu) + (word)0x3f3504f3u) - (real)1;
-    real p = STEP((real)-0.0763643906f, f, 0.127622172f);
-    p = STEP(p, f, -0.131596103f);
-    p = STEP(p, f, 0.1420158f);
-    p = STEP(p, f, -0.166234091f);
-    p = STEP(p, f, 0.200012416f);
-    p = STEP(p, f, -0.250008196f);
-    p = STEP(p, f, 0.333333313f);
-    p = STEP(p, f, -0.5f);
-    return (real)-2 * fma(e, (real)0.693147182f, fma(f * f, p, f));
+    const word exponent = (AS_WORD(x) - (word)0x4f3504f3u) & (word)0xff800000u; /* (e - 32) 2^23 */
+    const real f = fma(x, AS_REAL((word)0x2f800000u - exponent), (real)-1);
+    real p = STEP((real)0.20164745f, f, -0.323610008f);
+    p = STEP(p, f, 0.344864517f);
+    p = STEP(p, f, -0.398137659f);
+    p = STEP(p, f, 0.499424577f);
+    p = STEP(p, f, -0.666694283f);
+    p = STEP(p, f, 1.00000644f);
+    p = STEP(p, f, -2);
+    return fma(p, f, TO_REAL(GLUE(as_, L(int))(exponent)) * (real)(-2 * 0.693147182f * 0x1p-23f));
 }
 
-/* From an estimate of 1 / sqrt(x), of its halved exponent, by one step of the second order and one of the third:
- * unlike the compiler's own the same bits everywhere. 0 gives 0. */
+/* From an estimate of 1 / sqrt(x), of its halved exponent, by a step that leaves s = sqrt(d x) with d near 2.02, and a
+ * polynomial for 1 / sqrt(d): unlike the compiler's own the same bits everywhere. 0 gives 0. */
 static real root_of(real x) {
-    const real estimate = AS_REAL((word)0x5f3759dfu - (AS_WORD(x) >> 1));
-    const real y = estimate * fma((real)-0.5f * x * estimate, estimate, (real)1.5f);
-    const real s = x * y, error = fma(-s, y, (real)1);
-    return fma(s * error, STEP((real)0.375f, error, 0.5f), s);
+    const real estimate = AS_REAL((word)0x5f1ffff9u - (AS_WORD(x) >> 1)), near = x * estimate;
+    const real step = fma(-near, estimate, (real)2.38924456f);
+    const real s = near * step, d = s * (estimate * step);
+    return s * STEP(STEP((real)0.0648257583f, d, -0.436053693f), d, 1.319911f);
 }
 
+/* sin and cos of a pi/2 for a from -1 to 1; cos as (1 - a^2) by what has no zero there. A bit more is the cosine's sign. */
 static pair box_muller(word x, word angle, float mean, float deviation) {
     const real r = root_of(minus_two_logarithms(TO_REAL(x | (word)1))) * (real)deviation;
-    const real a = TO_REAL(GLUE(as_, L(int))(angle << 2)) * (real)0x1p-32f, a2 = a * a;
-    real s = STEP((real)0.00015820752f, a2, -0.0046812734f);
-    s = STEP(s, a2, 0.07969259f);
-    s = STEP(s, a2, -0.64596415f);
-    s = fma(s * a2, a, a * (real)1.5707964f);
-    real c = STEP((real)0.0009053275f, a2, -0.02086102f);
-    c = STEP(c, a2, 0.25366938f);
-    c = STEP(c, a2, -1.2337005f);
-    c = STEP(c, a2, 1);
-    const word swap = (word)0 - (angle >> 30 & (word)1), sign = angle & (word)0x80000000u;
-    const word turned = sign ^ (angle << 1 & (word)0x80000000u);
-    const word first = (AS_WORD(c) & ~swap) | (AS_WORD(s) & swap);
-    const word second = (AS_WORD(s) & ~swap) | (AS_WORD(c) & swap);
-    const pair z = {{fma(r, AS_REAL(first ^ turned), (real)mean),
-                     fma(r, AS_REAL(second ^ sign), (real)mean)}};
+    const real a = TO_REAL(GLUE(as_, L(int))(angle << 1)) * (real)0x1p-31f, a2 = a * a;
+    real s = STEP((real)0.000151485132f, a2, -0.00467376644f);
+    s = STEP(s, a2, 0.0796896815f);
+    s = STEP(s, a2, -0.645963728f);
+    s = STEP(s, a2, 1.57079637f) * a;
+    real c = STEP((real)2.3907973e-05f, a2, -0.000894163910f);
+    c = STEP(c, a2, 0.019969007f);
+    c = STEP(c, a2, -0.233700588f);
+    c = STEP(c, a2, 1) * STEP(-a, a, 1);
+    c = AS_REAL(AS_WORD(c) ^ (angle & (word)0x80000000u));
+    const pair z = {{fma(r, c, (real)mean), fma(r, s, (real)mean)}};
     return z;
 }
 static elements draw_of(words x PARAMETERS) {

@@ -112,11 +112,12 @@ CLS_API cls_status cls_random_uniform_async(cls_random random, cls_array out, do
                                             double high, cls_stream stream);
 
 /**
- * Normally distributed numbers, mean + deviation z. z is by Box and Muller: sqrt(-2 ln u) cos(a) and sqrt(-2 ln u)
- * sin(a), where u is (k + 1/2) / 2^31, rounded to f32 (of f64 (k + 1/2) / 2^52), and the angle a a multiple of
- * 2 pi / 2^32 (of f64 / 2^64). So |z| is at most 6.7 (of f64 8.6). The error of z is at most 8 ULP, and of f64 16 ULP. `mean` and `deviation`
- * are rounded to the type, of f16 and bf16 to f32; deviation z + mean is rounded once, of f64 twice. f16 and bf16 are
- * calculated as f32 and rounded; beyond the range of f16 they are infinite.
+ * Normally distributed numbers, mean + deviation z. z is by Box and Muller ("A note on the generation of random normal
+ * deviates", 1958): sqrt(-2 ln u) cos(a) and sqrt(-2 ln u) sin(a). Of f32 u is (k + 1/2) / 2^31 and a is pi/2 times i / 2^30
+ * for i from -2^30 to 2^30 - 1, both fractions rounded to f32, and a bit is the cosine's sign. Of f64 u is (k + 1/2) / 2^52
+ * and a a multiple of 2 pi / 2^64. So |z| is at most 6.7 (of f64 8.6). The error of z is at most 8 ULP, and of f64 16 ULP.
+ * `mean` and `deviation` are rounded to the type, of f16 and bf16 to f32; deviation z + mean is rounded once, of f64 twice.
+ * f16 and bf16 are calculated as f32 and rounded; beyond the range of f16 they are infinite.
  * @retval CLS_ERROR_TYPE_MISMATCH the type is no float
  * @retval CLS_ERROR_INVALID_VALUE `mean` or `deviation` is not finite, or `deviation` is below 0
  */

@@ -485,6 +485,8 @@ unsigned spec_draw_vector(enum draw draw, cls_dtype dtype, enum shape shape) {
     const unsigned store = (unsigned)(16 / cls_dtype_size(dtype));
     if (shape == SHAPE_RUNS)
         return per * RUN_COUNTERS;
+    if (draw == DRAW_NORMAL && store == per)
+        return 2 * per; /* there is enough to calculate for two counters at a time */
     return store > per ? store : per;
 }
 

@@ -94,58 +94,71 @@ static double uniform(const struct draw *draw, const uint32_t *x, unsigned j) {
 
 /* As it is defined. */
 static long double normal_exactly(const struct draw *draw, const uint32_t *x, unsigned j) {
+    const long double half_pi = 1.57079632679489661923132169163975144L;
     const bool wide = draw->type == CLS_F64;
     const uint32_t *own = wide ? x : x + j / 2 * 2;
-    const long double u = wide ? (long double)(two_words(own) >> 11 | 1) * 0x1p-53L
-                               : (long double)(float)(own[0] | 1) * 0x1p-32L;
-    const int64_t turned =
-        wide ? (int64_t)(two_words(own + 2) << 2) : (int64_t)((uint64_t)own[1] << 34);
-    const unsigned quadrant = (wide ? own[3] : own[1]) >> 30;
-    const long double a = (long double)turned * 0x1p-64L * 1.57079632679489661923132169163975144L;
-    const long double r = sqrtl(-2 * logl(u)), c = r * cosl(a), s = r * sinl(a);
-    const long double parts[2][4] = {{c, -s, -c, s}, {s, c, -s, -c}};
-    return parts[j % 2][quadrant];
+    if (wide) {
+        const long double u = (long double)(two_words(own) >> 11 | 1) * 0x1p-53L;
+        const long double a = (long double)(int64_t)(two_words(own + 2) << 2) * 0x1p-64L * half_pi;
+        const long double r = sqrtl(-2 * logl(u)), c = r * cosl(a), s = r * sinl(a);
+        const long double parts[2][4] = {{c, -s, -c, s}, {s, c, -s, -c}};
+        return parts[j % 2][own[3] >> 30];
+    }
+    const long double r = sqrtl(-2 * logl((long double)(float)(own[0] | 1) * 0x1p-32L));
+    const long double a = (long double)(float)(int32_t)(own[1] << 1) * 0x1p-31L;
+    const long double c = r * sinl((1 - fabsl(a)) * half_pi); /* 0 where the angle is a quarter */
+    return j % 2 ? r * sinl(a * half_pi) : own[1] >> 31 ? -c : c;
 }
 
 /* The kernel's own way, with fma() rounding once. */
-static float root_of(float x) {
+static float float_of(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint32_t bits_of(float x) {
     uint32_t bits;
-    float y;
     memcpy(&bits, &x, sizeof bits);
-    bits = 0x5f3759df - (bits >> 1);
-    memcpy(&y, &bits, sizeof y);
-    y *= fmaf(-0.5f * x * y, y, 1.5f);
-    const float s = x * y, error = fmaf(-s, y, 1);
-    return fmaf(s * error, fmaf(0.375f, error, 0.5f), s);
+    return bits;
+}
+
+/* By Horner's rule, from the highest term on. */
+static float polynomial(const float *terms, size_t n, float x) {
+    float sum = terms[0];
+    for (size_t i = 1; i < n; i++)
+        sum = fmaf(sum, x, terms[i]);
+    return sum;
+}
+#define POLYNOMIAL(x, ...) \
+    polynomial((const float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}) / sizeof(float), x)
+
+static float root_of(float x) {
+    const float estimate = float_of(0x5f1ffff9 - (bits_of(x) >> 1)), near = x * estimate;
+    const float step = fmaf(-near, estimate, 2.38924456f);
+    const float s = near * step, d = s * (estimate * step);
+    return s * POLYNOMIAL(d, 0.0648257583f, -0.436053693f, 1.319911f);
 }
 
 static float minus_two_logarithms(float x) {
-    static const float terms[] = {0.127622172f, -0.131596103f, 0.1420158f,   -0.166234091f,
-                                  0.200012416f, -0.250008196f, 0.333333313f, -0.5f};
-    uint32_t bits;
-    float f, p = -0.0763643906f;
-    memcpy(&bits, &x, sizeof bits);
-    bits -= 0x3f3504f3;
-    const float e = (float)(bits >> 23) - 32;
-    bits = (bits & 0x7fffff) + 0x3f3504f3;
-    memcpy(&f, &bits, sizeof f);
-    f -= 1;
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
-        p = fmaf(p, f, terms[i]);
-    return -2 * fmaf(e, 0.693147182f, fmaf(f * f, p, f));
+    const uint32_t exponent = (bits_of(x) - 0x4f3504f3) & 0xff800000;
+    const float f = fmaf(x, float_of(0x2f800000 - exponent), -1);
+    const float p = POLYNOMIAL(f, 0.20164745f, -0.323610008f, 0.344864517f, -0.398137659f,
+                               0.499424577f, -0.666694283f, 1.00000644f, -2);
+    return fmaf(p, f, (float)(int32_t)exponent * (-2 * 0.693147182f * 0x1p-23f));
 }
 
 static float normal_as_computed(const struct draw *draw, const uint32_t *x, unsigned j) {
     const uint32_t *own = x + j / 2 * 2;
     const float r = root_of(minus_two_logarithms((float)(own[0] | 1))) * (float)draw->b;
-    const float a = (float)(int32_t)(own[1] << 2) * 0x1p-32f, a2 = a * a;
-    float s = fmaf(0.00015820752f, a2, -0.0046812734f);
-    s = fmaf(fmaf(s, a2, 0.07969259f), a2, -0.64596415f);
-    s = fmaf(s * a2, a, a * 1.5707964f);
-    float c = fmaf(fmaf(0.0009053275f, a2, -0.02086102f), a2, 0.25366938f);
-    c = fmaf(fmaf(c, a2, -1.2337005f), a2, 1);
-    const float parts[2][4] = {{c, -s, -c, s}, {s, c, -s, -c}};
-    return fmaf(r, parts[j % 2][own[1] >> 30], (float)draw->a);
+    const float a = (float)(int32_t)(own[1] << 1) * 0x1p-31f, a2 = a * a;
+    const float s = POLYNOMIAL(a2, 0.000151485132f, -0.00467376644f, 0.0796896815f, -0.645963728f,
+                               1.57079637f) *
+                    a;
+    const float c =
+        POLYNOMIAL(a2, 2.3907973e-05f, -0.000894163910f, 0.019969007f, -0.233700588f, 1) *
+        fmaf(-a, a, 1);
+    return fmaf(r, j % 2 ? s : own[1] >> 31 ? -c : c, (float)draw->a);
 }
 
 /* Whether the numbers of f32 are those of fmaf(). */
