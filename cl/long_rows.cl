@@ -5,7 +5,12 @@
  * each item that local memory keeps. There the team's next row takes the place of what is written, so that its loads are
  * under way meanwhile.
  */
-#define AHEAD (16 / W) /* vectors that an item has under way, and takes as one */
+/* Vectors that an item has under way, and takes as one. */
+#if defined(RING) && RING < 16
+#define AHEAD (RING / W)
+#else
+#define AHEAD (16 / W)
+#endif
 
 /* --- what an item finds in the elements that it goes over --- */
 
@@ -102,7 +107,7 @@ static T value_of(T x, const struct row *row) {
 static void load(elements *x, global const element *in, place at, place columns OF_TEAM) {
 #pragma unroll
     for (uint j = 0; j < AHEAD; j++) {
-        const place i = at + j * STEP;
+        const place i = at + (place)j * STEP;
         x[j] = i < columns ? *(global const stored *)(in + i) : (elements)0;
     }
 }
@@ -112,69 +117,48 @@ static void take_loaded(struct found *found, const elements *loaded, place at, p
     bool is_there[AHEAD];
 #pragma unroll
     for (uint j = 0; j < AHEAD; j++) {
-        is_there[j] = at + j * STEP < columns;
+        is_there[j] = at + (place)j * STEP < columns;
         x[j] = is_there[j] ? UNPACK(TYPE, loaded[j]) : (T)PADDING;
     }
     take(found, x, is_there);
 }
 
 #ifdef RING
-/* Of an item every GROUPth vector, from `ring` on. */
-#define KEEPS , local elements *ring
-#define RING_STEP (AHEAD * GROUP)
-
-static void keep(local elements *ring, const elements *loaded) {
+/* Writes a row, and looks over the next one, which has `more` columns: as many, or none. Of an item every GROUPth vector
+ * is kept, from `ring` on. */
+static void pass(const struct row *row, struct found *found, local elements *ring,
+                 global const element *next, place more, global element *out OF_TEAM) {
 #pragma unroll
-    for (uint j = 0; j < AHEAD; j++)
-        ring[j * GROUP] = loaded[j];
+    for (uint k = 0; k < RING / W; k += AHEAD) {
+        const place at = PLACE(k);
+        elements loaded[AHEAD];
+        load(loaded, next, at, more ITS_TEAM);
+#pragma unroll
+        for (uint j = 0; j < AHEAD; j++) {
+            const place i = PLACE(k + j);
+            if (i < row->columns)
+                write(written(value_of(UNPACK(TYPE, ring[(k + j) * GROUP]), row), row, i), out + i, W);
+        }
+        take_loaded(found, loaded, at, more ITS_TEAM);
+#pragma unroll
+        for (uint j = 0; j < AHEAD; j++)
+            ring[(k + j) * GROUP] = loaded[j];
+    }
 }
 #else
-#define KEEPS
-#endif
-
-static struct found look_over(global const element *in, place columns KEEPS OF_TEAM) {
+static void go_over(struct row *row, global const element *in, global element *out SHARED) {
+    const place columns = row->columns;
     struct found found = NOTHING;
     for (place at = me * W; at < columns; at += AHEAD * STEP) {
         elements loaded[AHEAD];
         load(loaded, in, at, columns ITS_TEAM);
         take_loaded(&found, loaded, at, columns ITS_TEAM);
-#ifdef RING
-        keep(ring, loaded);
-        ring += RING_STEP;
-#endif
     }
-    return found;
-}
-
-#ifdef RING
-/* Writes a row, and looks over the next one, which has `more` columns: as many, or none. */
-static void go_over(struct row *row, struct found *found, local elements *ring,
-                    global const element *next, place more, global element *out SHARED) {
-    const struct found nothing = NOTHING;
-    merge(row, found SHARE);
-    *found = nothing;
-
-    for (place at = me * W; at < row->columns; at += AHEAD * STEP, ring += RING_STEP) {
-        elements loaded[AHEAD];
-        load(loaded, next, at, more ITS_TEAM);
-#pragma unroll
-        for (uint j = 0; j < AHEAD; j++) {
-            const place i = at + j * STEP;
-            if (i < row->columns)
-                write(written(value_of(UNPACK(TYPE, ring[j * GROUP]), row), row, i), out + i, W);
-        }
-        take_loaded(found, loaded, at, more ITS_TEAM);
-        keep(ring, loaded);
-    }
-}
-#else
-static void go_over(struct row *row, global const element *in, global element *out SHARED) {
-    const struct found found = look_over(in, row->columns ITS_TEAM);
     merge(row, &found SHARE);
 #ifdef WRITES
-    for (place i = me * W; i < row->columns; i += STEP) {
-        const T x = read(in + i, LEFT(row->columns, i), 0);
-        write(written(value_of(x, row), row, i), out + i, LEFT(row->columns, i));
+    for (place i = me * W; i < columns; i += STEP) {
+        const T x = read(in + i, LEFT(columns, i), 0);
+        write(written(value_of(x, row), row, i), out + i, LEFT(columns, i));
     }
 #endif
 }

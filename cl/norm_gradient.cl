@@ -50,7 +50,7 @@ static void go_over(struct row *row, global const element *in, global const elem
     T x[VECTORS], g[VECTORS], first = 0, second = 0;
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         x[j] = read(in + i, LEFT(row->columns, i), 0);
         g[j] = read(gradient + i, LEFT(row->columns, i), 0);
     }
@@ -66,7 +66,7 @@ static void go_over(struct row *row, global const element *in, global const elem
     first = second = 0;
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++)
-        x[j] = me * W + j * STEP < row->columns ? x[j] - row->m : (T)0;
+        x[j] = PLACE(j) < row->columns ? x[j] - row->m : (T)0;
 #endif
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
@@ -76,7 +76,7 @@ static void go_over(struct row *row, global const element *in, global const elem
     take_products(row, TEAM_SUM((merged)(sum_of(first), sum_of(second))));
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         const T normal = x[j] * row->s;
         if (i >= row->columns)
             continue;
@@ -163,7 +163,7 @@ kernel void rows(global const element *in, ulong2 in_at, global const element *g
     T gains[VECTORS], of_gain[VECTORS], of_shift[VECTORS];
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         gains[j] = i < columns ? weights(row.gain, row.gain_step, i, LEFT(columns, i)) : (T)0;
         of_gain[j] = of_shift[j] = 0;
     }
@@ -184,7 +184,7 @@ kernel void rows(global const element *in, ulong2 in_at, global const element *g
 #if EACH > 0
 #pragma unroll
     for (uint j = 0; j < VECTORS; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         if (i < columns)
             put_sums(sums + i, PITCH(columns), of_gain[j], of_shift[j]);
     }

@@ -65,7 +65,7 @@ typedef union { T vector; E each[W]; } split_value;
 typedef union { elements vector; element each[W]; } split_elements;
 /* An element's number in its row, and how many there are from one on. Rows that an item keeps its part of are short. */
 #if !defined(RUNS) && (EACH > 0 || defined(RING))
-typedef uint place;
+typedef int place;
 typedef int count;
 #else
 typedef ulong place;
@@ -214,6 +214,8 @@ MERGE(team_greatest, greater)
 #define team 1
 #endif
 #define STEP ((place)team * W)
+/* Where an item's vector j begins. Signed where rows are short, so that a compiler may put j into an instruction's offset. */
+#define PLACE(j) ((place)me * W + (place)(j)*STEP)
 
 /* --- what is written of a row --- */
 
@@ -337,7 +339,7 @@ static void go_over(struct row *row, global const element *y, global const eleme
     T ys[EACH / W], gs[EACH / W], sum = 0;
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         ys[j] = read(y + i, LEFT(row->columns, i), 0);
         gs[j] = read(g + i, LEFT(row->columns, i), 0);
     }
@@ -347,7 +349,7 @@ static void go_over(struct row *row, global const element *y, global const eleme
     row->s = TEAM_SUM(sum_of(sum));
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         write(written(ys[j], gs[j], row), out + i, LEFT(row->columns, i));
     }
 }
@@ -378,7 +380,7 @@ static void go_over(struct row *row, global const element *in, global element *o
     T x[EACH / W], sum = 0;
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         x[j] = read(in + i, LEFT(row->columns, i), 0);
     }
     /* One of the loops is left for compilers to unroll, as in the sums of exponentials. */
@@ -389,7 +391,7 @@ static void go_over(struct row *row, global const element *in, global element *o
     sum = 0;
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         const T away = i < row->columns ? x[j] - row->m : (T)0;
         sum += away * away;
     }
@@ -401,7 +403,7 @@ static void go_over(struct row *row, global const element *in, global element *o
     take_squares(row, TEAM_SUM(sum_of(sum)));
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         if (i < row->columns)
             write(written(x[j], row, i), out + i, LEFT(row->columns, i));
     }
@@ -485,7 +487,7 @@ static void go_over(struct row *row, global const element *in, global element *o
     T x[EACH / W], best = -INFINITY, sum = 0;
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         x[j] = read(in + i, LEFT(row->columns, i), -INFINITY);
     }
     /* Unrolled by any compiler. Told to, PoCL 3.1's gives wrong numbers of 16 bits in the second of two vectors. */
@@ -504,7 +506,7 @@ static void go_over(struct row *row, global const element *in, global element *o
 #ifdef WRITES
 #pragma unroll
     for (uint j = 0; j < EACH / W; j++) {
-        const place i = me * W + j * STEP;
+        const place i = PLACE(j);
         write(written(x[j], row, i), out + i, LEFT(row->columns, i));
     }
 #endif
@@ -559,7 +561,11 @@ kernel void rows(global const element *in, ulong2 in_at,
 #define COLUMNS_AT(i) ((i) < shape.x ? (place)shape.y : 0)
 #ifdef RING
     local elements rings[RING / W * GROUP], *const ring = rings + get_local_id(0);
-    struct found found = look_over(ROW_AT(first), COLUMNS_AT(first), ring ITS_TEAM);
+    struct row none;
+    const struct found nothing = NOTHING;
+    struct found found = nothing;
+    none.columns = 0;
+    pass(&none, &found, ring, ROW_AT(first), COLUMNS_AT(first), 0 ITS_TEAM);
 #endif
     for (ulong i = first; i < end; i += step) {
         struct row row;
@@ -588,7 +594,9 @@ kernel void rows(global const element *in, ulong2 in_at,
 #ifdef TWO_INPUTS
         go_over(&row, ROW_AT(i), gradient + gradient_at.x + at * gradient_at.y, to SHARE);
 #elif defined(RING)
-        go_over(&row, &found, ring, ROW_AT(i + step), COLUMNS_AT(i + step), to SHARE);
+        merge(&row, &found SHARE);
+        found = nothing;
+        pass(&row, &found, ring, ROW_AT(i + step), COLUMNS_AT(i + step), to ITS_TEAM);
 #else
         go_over(&row, ROW_AT(i), to SHARE);
 #endif
