@@ -168,14 +168,17 @@ CLS_API cls_status cls_image_to_host_async(void *dst, cls_image src, const cls_i
 CLS_API cls_status cls_image_to_host(void *dst, cls_image src, const cls_image_box *box,
                                      cls_stream stream);
 
-/** Copies texels from a buffer, where rows and slices have no gap, to an image. */
+/**
+ * Copies texels from a buffer, where rows and slices have no gap, to an image.
+ * @retval CLS_ERROR_UNSUPPORTED also for CLS_IMAGE_1D_ARRAY on a driver that cannot, as NVIDIA's; host memory can
+ */
 CLS_API cls_status cls_image_from_buffer_async(cls_image dst, cls_buffer src,
                                                const cls_image_box *box, cls_stream stream);
 /** Like cls_image_from_buffer_async, and waits for the copy. */
 CLS_API cls_status cls_image_from_buffer(cls_image dst, cls_buffer src, const cls_image_box *box,
                                          cls_stream stream);
 
-/** Copies texels of an image to a buffer, where rows and slices have no gap. */
+/** Copies texels of an image to a buffer, where rows and slices have no gap; statuses as of cls_image_from_buffer_async. */
 CLS_API cls_status cls_image_to_buffer_async(cls_buffer dst, cls_image src,
                                              const cls_image_box *box, cls_stream stream);
 /** Like cls_image_to_buffer_async, and waits for the copy. */

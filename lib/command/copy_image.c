@@ -349,6 +349,8 @@ static cls_status copy_buffer(bool to_image, cls_image handle, cls_buffer buffer
         status = check_inside(image, box.size, to_image ? box.dst : box.src);
     if (!status)
         status = check_image_buffer(buffer, image, &box, to_image ? box.dst : box.src);
+    if (!status)
+        status = image_check_layers(image);
     if (status || box_is_empty(&box))
         return copy_call_end(&t, status);
     set_command(&t, to_image ? &type_from_buffer : &type_to_buffer, &box, image->texel, NULL);

@@ -58,6 +58,7 @@ cls_status image_adopt(const struct device *device, cl_context context, cl_mem m
 struct image_verdict {
     bool texels;
     bool halves; /* formats of one CLS_CHANNEL_F16 */
+    bool layers; /* copies between buffers and 1D arrays */
 };
 cls_status image_try(struct device *device, cl_context context, struct image_verdict *out);
 

@@ -2,7 +2,8 @@
 /*
  * Whether a driver's images are right, by values: rows with a gap are written to an image, a kernel reads it through a
  * sampler, beyond its edges too, and writes another image, which is read back with a gap. PoCL 3.1 takes images of one
- * half a texel for something else, so that those are tried by themselves.
+ * half a texel for something else, so that those are tried by themselves, and NVIDIA's driver refuses copies between
+ * buffers and any layer of a 1D array but the first.
  */
 #include <pthread.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static const char source[] =
     "    write_imageui(to, at, (uint4)(convert_uint_sat(read.x * 64.0f), 0, 0, 0));\n"
     "}\n";
 
+enum { LAYERS = 3, LAYERS_BYTES = WIDTH * LAYERS * 4 };
 enum { HALF = 0x3800, HALF_READ = 32 }; /* 0.5, and 64 times that */
 
 static const cls_image_format whole_texels = {CLS_CHANNELS_RGBA, CLS_CHANNEL_U8},
@@ -144,17 +146,19 @@ static void make_texels(unsigned char *in, size_t bytes, bool of_halves) {
         memcpy(in + i, &half, sizeof half);
 }
 
+static cls_status finish(const struct images *images, cls_status status) {
+    driver_enter(images->device);
+    const cl_int code = clFinish(images->queue);
+    driver_leave(images->device);
+    return status ? status : driver_status(code, "clFinish");
+}
+
 /* The host's memory is static, since a driver that fails may go on to use it. */
 static cls_status run_image_trial(const struct images *images, bool *right) {
     static unsigned char in[HEIGHT * (WIDTH + GAP) * 4], out[OUT_HEIGHT * (OUT_WIDTH + GAP) * 4];
     memset(out, 0, sizeof out);
     make_texels(in, sizeof in, images->of_halves);
-    cls_status status = use(images, in, out);
-    driver_enter(images->device);
-    const cl_int code = clFinish(images->queue);
-    driver_leave(images->device);
-    if (!status)
-        status = driver_status(code, "clFinish");
+    cls_status status = finish(images, use(images, in, out));
     if (!status)
         *right = texels_are_right(out, images->of_halves);
     return status;
@@ -169,9 +173,59 @@ static cls_status try_one(struct device *device, cl_context context, bool of_hal
     return status;
 }
 
+/* --- layers: from the beginning of a buffer to a 1D array, and on to the buffer's second half --- */
+
+static cls_status make_layers(struct images *images, struct device *device, cl_context context) {
+    const struct queue_traits traits = {.out_of_order = false};
+    const cls_image_shape shape = {
+        CLS_IMAGE_1D_ARRAY, whole_texels, CLS_ACCESS_READ_WRITE, WIDTH, LAYERS, 1};
+    cls_status status = memory_create(device, context, 2 * LAYERS_BYTES, &images->from);
+    if (!status)
+        status = image_create(device, context, &shape, NULL, &images->to);
+    return status ? status : queue_create(device, context, &traits, &images->queue);
+}
+
+/* What the driver refuses is an answer too. */
+static cls_status use_layers(const struct images *images, const unsigned char *in,
+                             unsigned char *out, bool *refused) {
+    const struct range_1d first = {0, LAYERS_BYTES}, second = {LAYERS_BYTES, LAYERS_BYTES};
+    const struct image_box there = {.size = {WIDTH, LAYERS, 1}},
+                           back = {.size = {WIDTH, LAYERS, 1}, .offset = LAYERS_BYTES};
+    const struct wait_list none = {0, NULL};
+    cls_status status =
+        enqueue_write(images->device, images->queue, images->from, first, in, none, NULL);
+    if (status)
+        return status;
+    status = enqueue_buffer_to_image(images->device, images->queue, images->to, images->from,
+                                     &there, none, NULL);
+    if (!status)
+        status = enqueue_image_to_buffer(images->device, images->queue, images->from, images->to,
+                                         &back, none, NULL);
+    *refused = status == CLS_ERROR_INVALID_VALUE;
+    if (status)
+        return *refused ? CLS_SUCCESS : status;
+    return enqueue_read(images->device, images->queue, images->from, second, out, none, NULL);
+}
+
+static cls_status try_layers(struct device *device, cl_context context, bool *right) {
+    static unsigned char in[LAYERS_BYTES], out[LAYERS_BYTES];
+    struct images images = {.device = device};
+    bool refused = false;
+    for (int i = 0; i < LAYERS_BYTES; i++)
+        in[i] = value_at(i / 4, 0, i % 4);
+    memset(out, 0, sizeof out);
+    cls_status status = make_layers(&images, device, context);
+    if (!status)
+        status = finish(&images, use_layers(&images, in, out, &refused));
+    if (!status)
+        *right = !refused && !memcmp(in, out, sizeof in);
+    release_images(&images, status != CLS_SUCCESS);
+    return status;
+}
+
 cls_status image_try(struct device *device, cl_context context, struct image_verdict *out) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one trial at a time */
-    struct image_verdict found = {false, false};
+    struct image_verdict found = {false, false, false};
     bool has = false;
     pthread_mutex_lock(&lock);
     cls_status status = try_one(device, context, false, &found.texels);
@@ -179,6 +233,11 @@ cls_status image_try(struct device *device, cl_context context, struct image_ver
         status = image_has_format(device, context, CLS_IMAGE_2D, CLS_ACCESS_READ, halves, &has);
     if (!status && has)
         status = try_one(device, context, true, &found.halves);
+    if (!status)
+        status = image_has_format(device, context, CLS_IMAGE_1D_ARRAY, CLS_ACCESS_READ_WRITE,
+                                  whole_texels, &has);
+    if (!status && has)
+        status = try_layers(device, context, &found.layers);
     pthread_mutex_unlock(&lock);
     if (!status)
         *out = found;

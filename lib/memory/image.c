@@ -118,10 +118,10 @@ static cls_status take_shape(const cls_image_shape *given, cls_image_shape *out)
 /* --- formats of the device --- */
 
 /* `images` of a context. */
-enum { IMAGES_TRIED = 1, IMAGES_RIGHT = 2, IMAGES_HALVES_RIGHT = 4 };
+enum { IMAGES_TRIED = 1, IMAGES_RIGHT = 2, IMAGES_HALVES_RIGHT = 4, IMAGES_LAYERS_RIGHT = 8 };
 
 static cls_status try_images(struct context *context, int *out) {
-    struct image_verdict verdict = {false, false};
+    struct image_verdict verdict = {false, false, false};
     *out = atomic_load(&context->images);
     if (*out)
         return CLS_SUCCESS;
@@ -131,9 +131,21 @@ static cls_status try_images(struct context *context, int *out) {
     if (status)
         return status;
     *out = IMAGES_TRIED | (verdict.texels ? IMAGES_RIGHT : 0) |
-           (verdict.halves ? IMAGES_HALVES_RIGHT : 0);
+           (verdict.halves ? IMAGES_HALVES_RIGHT : 0) | (verdict.layers ? IMAGES_LAYERS_RIGHT : 0);
     atomic_store(&context->images, *out);
     return CLS_SUCCESS;
+}
+
+cls_status image_check_layers(const struct image *image) {
+    int images = 0;
+    cls_status status = image->shape.kind == CLS_IMAGE_1D_ARRAY
+                            ? try_images(image->memory.context, &images)
+                            : CLS_SUCCESS;
+    if (status || image->shape.kind != CLS_IMAGE_1D_ARRAY || images & IMAGES_LAYERS_RIGHT)
+        return status;
+    return error_set(CLS_ERROR_UNSUPPORTED,
+                     "%s: the driver cannot copy the layers of a 1D array from and to buffers",
+                     image->memory.context->device->info.name);
 }
 
 static bool is_one_half(cls_image_format format) {

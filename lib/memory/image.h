@@ -29,6 +29,9 @@ static inline struct image *image_of(struct buffer *buffer) {
     return buffer->object.pool == &image_pool ? (struct image *)(void *)buffer : NULL;
 }
 
+/* CLS_ERROR_UNSUPPORTED: an array whose layers the driver cannot copy from and to buffers. */
+cls_status image_check_layers(const struct image *image);
+
 /* Makes the handle of a driver's image, which it takes over on success. `over` may be NULL. */
 cls_status image_new(struct context *context, cl_mem memory, const cls_image_shape *shape,
                      struct buffer *over, cls_image *out);

@@ -174,8 +174,15 @@ static void copy_through_buffer(const struct kind *kind, cls_image image, const 
     const cls_image_box whole = {.size = {n[0], n[1], n[2]}, .offset = 16};
     cls_buffer buffer = rig_cells(MOST);
     uint32_t read[MOST];
-    OK(cls_image_to_buffer_async(buffer, image, &whole, NULL));
-    OK(cls_image_from_buffer_async(second, buffer, &whole, NULL));
+    const cls_status status = cls_image_to_buffer_async(buffer, image, &whole, NULL);
+    if (status == CLS_ERROR_UNSUPPORTED && kind->kind == CLS_IMAGE_1D_ARRAY) {
+        print_message("%s\n", cls_last_error_detail());
+        EXPECT(CLS_ERROR_UNSUPPORTED, cls_image_from_buffer_async(second, buffer, &whole, NULL));
+        OK(cls_image_from_host(second, wanted, NULL, NULL));
+    } else {
+        OK(status);
+        OK(cls_image_from_buffer_async(second, buffer, &whole, NULL));
+    }
     OK(cls_image_copy_async(third, second, NULL, NULL));
     OK(cls_image_to_host(read, third, NULL, NULL));
     assert_memory_equal(read, wanted, bytes);
