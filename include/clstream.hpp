@@ -410,6 +410,16 @@ class buffer_ref : public ref<cls_buffer> {
         const cls_status status = cls_buffer_export(get(), &fd);
         return detail::finish(status, fd);
     }
+    /** Maps bytes for the host, in the order of a stream, after which the pointer may be used. */
+    result<void *> map_async(cls_map_access access, std::size_t offset, std::size_t bytes,
+                             stream_ref stream) const;
+    /** Like map_async, and waits for the map. */
+    result<void *> map(cls_map_access access, std::size_t offset, std::size_t bytes,
+                       stream_ref stream) const;
+    /** Ends a map: later commands of the stream see what the host has written. */
+    result<void> unmap_async(const void *pointer, stream_ref stream) const;
+    /** Like unmap_async, and waits for the unmap. */
+    result<void> unmap(const void *pointer, stream_ref stream) const;
 };
 
 class buffer : public owner<buffer_ref> {
@@ -761,6 +771,26 @@ inline result<void> image_ref::download_async(void *to, stream_ref stream,
 inline result<void> image_ref::download(void *to, stream_ref stream,
                                         const cls_image_box *box) const {
     return check(cls_image_to_host(to, get(), box, stream.get()));
+}
+
+inline result<void *> buffer_ref::map_async(cls_map_access access, std::size_t offset,
+                                            std::size_t bytes, stream_ref stream) const {
+    void *pointer = nullptr;
+    const cls_status status =
+        cls_buffer_map_async(get(), access, offset, bytes, stream.get(), &pointer);
+    return detail::finish(status, pointer);
+}
+inline result<void *> buffer_ref::map(cls_map_access access, std::size_t offset, std::size_t bytes,
+                                      stream_ref stream) const {
+    void *pointer = nullptr;
+    const cls_status status = cls_buffer_map(get(), access, offset, bytes, stream.get(), &pointer);
+    return detail::finish(status, pointer);
+}
+inline result<void> buffer_ref::unmap_async(const void *pointer, stream_ref stream) const {
+    return check(cls_buffer_unmap_async(get(), pointer, stream.get()));
+}
+inline result<void> buffer_ref::unmap(const void *pointer, stream_ref stream) const {
+    return check(cls_buffer_unmap(get(), pointer, stream.get()));
 }
 
 inline result<void> event_ref::record(stream_ref stream) const {

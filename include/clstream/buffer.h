@@ -304,6 +304,66 @@ CLS_API cls_status cls_prefetch_async(cls_buffer buffer, cls_location where, cls
 /** Like cls_prefetch_async, and waits for the move. */
 CLS_API cls_status cls_prefetch(cls_buffer buffer, cls_location where, cls_stream stream);
 
+/** What the host does with mapped bytes: OpenCL's CL_MAP_READ and its kind. */
+typedef enum cls_map_access {
+    CLS_MAP_READ = 1,            /**< reads them */
+    CLS_MAP_WRITE = 2,           /**< writes some of them; those that it does not write stay */
+    CLS_MAP_READ_WRITE = 3,      /**< reads and writes them */
+    CLS_MAP_WRITE_INVALIDATE = 4 /**< writes all of them: what they held before is not kept */
+} cls_map_access;
+
+/**
+ * Maps `bytes` bytes of a buffer for the host, in the order of a stream. `pointer` receives their
+ * address at once. The host may use it after it has waited for the map: for the stream, or for an
+ * event recorded behind the map. cls_buffer_unmap_async ends the map. A host function may do all of this; one that
+ * the stream runs behind the map may use the pointer without a wait.
+ *
+ * Pinned memory as a buffer on a CPU (cls_host_buffer) and fine-grained unified memory are mapped where they are, without
+ * a copy. Of any other buffer the bytes are copied, by the stream, to pinned memory of the context, and back by the unmap
+ * of a map for writing: the address is known before the stream reaches the map, which no driver's own map offers.
+ *
+ * From the map to the unmap, no command may write mapped bytes, and none may read bytes that are mapped for writing;
+ * CLSTREAM_CHECK=race finds such commands (check.h). Maps for reading may overlap.
+ *
+ * A buffer may be destroyed while it is mapped: this ends its maps, whose pointers must not be used any more, and what the
+ * host has written is lost. CLSTREAM_CHECK=leak reports maps that were not ended. If the stream fails before it reaches
+ * the map, the mapped bytes are undefined until the unmap. A graph cannot contain maps, because it would use the pointer
+ * of one capture in each launch: capture copies from and to memory of cls_host_alloc instead.
+ * @retval CLS_ERROR_INVALID_HANDLE
+ * @retval CLS_ERROR_INVALID_VALUE        `pointer` is null, `bytes` is 0, or `access` is unknown
+ * @retval CLS_ERROR_OUT_OF_RANGE
+ * @retval CLS_ERROR_WRONG_CONTEXT
+ * @retval CLS_ERROR_INVALID_STATE        the bytes overlap with a map, and one of the two is for writing; the host owns
+ *                                        the unified memory (managed.h); or the stream is captured, and its capture is
+ *                                        invalid from then on
+ * @retval CLS_ERROR_OUT_OF_MEMORY
+ * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
+ * @return also the error of a poisoned stream
+ */
+CLS_API cls_status cls_buffer_map_async(cls_buffer buffer, cls_map_access access, size_t offset,
+                                        size_t bytes, cls_stream stream, void **pointer);
+/** Like cls_buffer_map_async, and waits for the map. After an error the buffer is not mapped. */
+CLS_API cls_status cls_buffer_map(cls_buffer buffer, cls_map_access access, size_t offset,
+                                  size_t bytes, cls_stream stream, void **pointer);
+
+/**
+ * Ends a map. The host must not use the pointer from the call on. Later commands of the stream see what the host has
+ * written. The stream need not be the map's: another one is ordered behind the map by the host's wait for it, or by an
+ * event. After an error the bytes are still mapped, as on a poisoned stream: unmap them on another one, or after
+ * cls_stream_reset.
+ * @retval CLS_ERROR_INVALID_HANDLE
+ * @retval CLS_ERROR_INVALID_VALUE `pointer` is not where a map of the buffer begins: it never was, or the map has ended
+ * @retval CLS_ERROR_WRONG_CONTEXT
+ * @retval CLS_ERROR_INVALID_STATE the stream is captured, and its capture is invalid from then on; or the host owns the
+ *                                 unified memory
+ * @retval CLS_ERROR_OUT_OF_MEMORY
+ * @return also the error of a poisoned stream
+ */
+CLS_API cls_status cls_buffer_unmap_async(cls_buffer buffer, const void *pointer,
+                                          cls_stream stream);
+/** Like cls_buffer_unmap_async, and waits for the unmap. */
+CLS_API cls_status cls_buffer_unmap(cls_buffer buffer, const void *pointer, cls_stream stream);
+
 CLS_END_DECLS
 
 #endif

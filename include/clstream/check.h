@@ -49,6 +49,11 @@
  * before: a host function that was submitted before and declares the same bytes afterwards is not
  * found.
  *
+ * **Maps** (cls_buffer_map_async). A map and its unmap read the bytes if the host only reads them, and
+ * write them otherwise. A command that is submitted between the two is reported, in whatever order
+ * it runs, if it touches bytes that are mapped for writing, or writes bytes that are mapped for
+ * reading.
+ *
  * While the checker is off, the calls below check their arguments and do nothing else. Every
  * function may be called from any thread, and from host functions.
  *

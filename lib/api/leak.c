@@ -15,6 +15,7 @@
 #include "command/kernel.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
+#include "memory/buffer_map.h"
 #include "memory/image.h"
 #include "memory/mempool.h"
 #include "stream/context.h"
@@ -132,6 +133,14 @@ static void add_pinned(const struct pinned *pinned, const struct object_life *li
     free(what.bytes);
 }
 
+static void add_mapped(const struct buffer_map *map, void *arg) {
+    struct text what = {0};
+    (void)arg;
+    text_printf(&what, " of %zu bytes of a buffer", map->range.bytes);
+    add_line("map", what.length ? what.bytes : "", "cls_buffer_map", map->life);
+    free(what.bytes);
+}
+
 static struct at_exit handler;
 
 static void report(void) {
@@ -140,6 +149,7 @@ static void report(void) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         object_visit(rows[i].type, add_object, (void *)(uintptr_t)&rows[i]);
     host_visit(add_pinned);
+    buffer_map_visit(add_mapped, NULL);
     if (n_leaks)
         fprintf(check_log(), "clstream: leak check: %u object%s not destroyed:\n%s", n_leaks,
                 n_leaks == 1 ? " was" : "s were", lines.failed ? "" : lines.bytes);

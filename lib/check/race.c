@@ -8,6 +8,7 @@
 #include "check/race_host.h"
 #include "check/race_report.h"
 #include "check/race_state.h"
+#include "memory/buffer_map.h"
 #include "stream/command.h"
 #include "stream/context.h"
 #include "stream/stream.h"
@@ -149,8 +150,45 @@ static struct touches host_touches(const struct touches *touches) {
     return host;
 }
 
+/* A command that is submitted, and which bytes it touches. */
+struct mapped_visit {
+    const struct stream *stream;
+    const struct command *command;
+    const struct touch *touch;
+};
+
+/* Order does not help here: the command may come behind the map, but not ahead of the unmap. */
+static void compare_map(const struct buffer_map *map, void *arg) {
+    const struct mapped_visit *visit = arg;
+    const struct touch *touch = visit->touch;
+    const size_t origin = map->place.origin, start = origin + map->range.offset;
+    const struct byte_span span = byte_span_1d(start, map->range.bytes);
+    if (!map->position || (!buffer_map_writes(map) && !touch->write) ||
+        touch->root != map->place.root || !byte_spans_overlap(&span, &touch->span))
+        return;
+    const size_t end = byte_span_end(&touch->span), map_end = byte_span_end(&span);
+    const struct race_finding finding = {
+        .first = {map->stream, "map", map->position, buffer_map_writes(map), false},
+        .second = {visit->stream->name, command_label(visit->command), visit->command->position,
+                   touch->write, touch->possible},
+        .mapped = true,
+        .bytes = map->place.bytes,
+        .start = (start > touch->span.start ? start : touch->span.start) - origin,
+        .end = (end < map_end ? end : map_end) - origin};
+    race_report(&finding);
+}
+
+static void compare_with_maps(const struct stream *stream, const struct command *command,
+                              const struct touches *touches) {
+    for (size_t i = 0; i < touches->count; i++)
+        if (touches->items[i].root)
+            buffer_map_visit(compare_map,
+                             &(struct mapped_visit){stream, command, &touches->items[i]});
+}
+
 void race_submitted(struct stream *stream, const struct command *command, struct touches *touches) {
     race_lock();
+    compare_with_maps(stream, command, touches);
     const struct touches host = host_touches(touches);
     struct race_stream *by = race_know(stream);
     if (by) {

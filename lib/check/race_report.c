@@ -111,6 +111,9 @@ static void describe_remedy(struct text *text, const struct race_finding *findin
     if (finding->nodes)
         text_printf(text, "Neither comes after the other: in the capture, record an event behind "
                           "the first, and make the stream of the second wait for it first.");
+    else if (finding->mapped)
+        text_printf(text, "The bytes are mapped for the host: unmap them before "
+                          "the command is submitted.");
     else if (second->stream)
         text_printf(
             text,

@@ -24,6 +24,7 @@ struct race_finding {
     const struct race_node
         *nodes;   /* both are of one graph (check/race_graph.h); NULL: they are not */
     bool host;    /* host memory, else a buffer */
+    bool mapped;  /* the first has mapped the bytes for the host, and they still are */
     size_t bytes; /* size of the buffer */
     size_t start, end;
 };

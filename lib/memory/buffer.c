@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "driver/memory.h"
+#include "memory/buffer_map.h"
 #include "memory/mempool.h"
 #include "memory/share.h"
 #include "stream/context.h"
@@ -13,6 +14,7 @@
 void buffer_end(struct buffer *buffer) {
     struct share *share =
         buffer->share; /* counts, and tells the race checker, for all its buffers */
+    buffer_maps_end(buffer);
     if (race_on() && !share)
         hooks.race.forget_memory(buffer->context->device, buffer->memory);
     if (buffer->host)

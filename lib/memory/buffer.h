@@ -41,6 +41,8 @@ struct buffer {
     _Atomic bool is_exposed; /* its cl_mem was asked for: captures do not see who uses it since */
     /* Only nodes of graphs refer to it, and those have memory for it: `memory` is a placeholder (graph/memory.h). */
     bool is_private;
+    _Atomic unsigned
+        n_maps; /* maps of it (memory/buffer_map.h), those of an earlier life of the slot included */
 
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */

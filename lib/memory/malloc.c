@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "memory/buffer_map.h"
 #include "memory/magazine.h"
 #include "stream/context.h"
 #include "stream/hooks.h"
@@ -22,6 +23,7 @@ static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes, 
     if (race_on())
         hooks.race.begins(magazine->stream, slot->memory);
     slot->bytes = bytes;
+    buffer_maps_end(slot);
     if (handle)
         *handle = object_handle(&slot->object);
     atomic_store_explicit(&slot->is_librarys, !handle, memory_order_relaxed);

@@ -5,11 +5,23 @@
 #include "base/range.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
+#include "memory/pinned_pool.h"
 #include "stream/context.h"
+#include "stream/hooks.h"
+
+static void give_pinned(const struct buffer_part *part) {
+    if (race_on())
+        hooks.race.forget_host(part->pinned.host, part->pinned.bytes);
+    pinned_give(part->context, &part->pinned);
+    context_put(part->context);
+}
 
 static void part_finalize(struct object *object) {
     const struct buffer_part *part = (const struct buffer_part *)(const void *)object;
-    memory_release(part->device, part->memory);
+    if (part->context)
+        give_pinned(part);
+    else
+        memory_release(part->device, part->memory);
 }
 
 static struct object_pool part_pool =
@@ -48,6 +60,23 @@ cls_status buffer_part_new(const struct buffer *buffer, size_t offset, size_t by
     }
     part->device = device;
     part->memory = memory;
+    *out = part;
+    return CLS_SUCCESS;
+}
+
+cls_status buffer_part_new_pinned(struct context *context, size_t bytes, struct buffer_part **out) {
+    struct pinned pinned;
+    cls_status status = pinned_take(context, bytes, &pinned);
+    if (status)
+        return status;
+    struct buffer_part *part = object_create(&part_pool);
+    if (!part) {
+        pinned_give(context, &pinned);
+        return object_none(&part_pool, "pinned memory");
+    }
+    object_retain(&context->object);
+    part->context = context;
+    part->pinned = pinned;
     *out = part;
     return CLS_SUCCESS;
 }

@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of a buffer as a kernel argument: a sub-buffer of the driver's that lives as long as its command. */
+/* Memory of the driver's that lives as long as the commands that use it: a part of a buffer as a kernel argument, which is a
+ * sub-buffer, or the pinned memory of a map (memory/buffer_map.h). */
 #ifndef CLSTREAM_MEMORY_PART_H
 #define CLSTREAM_MEMORY_PART_H
 
 #include "base/handle.h"
-#include "driver/cl.h"
+#include "driver/memory.h"
 
 struct buffer;
-struct device;
+struct context;
 
-/* Its one reference goes to the command, which keeps the buffer besides. */
+/* A part's one reference goes to the command, which keeps the buffer besides. */
 struct buffer_part {
     struct object object;
     const struct device *device;
-    cl_mem memory;
+    cl_mem memory;           /* of a part */
+    struct context *context; /* of pinned memory, retained; NULL: it is a part */
+    struct pinned pinned;
 };
 
 /* CLS_ERROR_OUT_OF_RANGE past the buffer's end, CLS_ERROR_INVALID_VALUE for 0 bytes and for an offset that is no
  * multiple of the device's base alignment. */
 cls_status buffer_part_new(const struct buffer *buffer, size_t offset, size_t bytes,
                            struct buffer_part **out);
+
+/* Pinned memory of the context, for copies of its streams. */
+cls_status buffer_part_new_pinned(struct context *context, size_t bytes, struct buffer_part **out);
 
 #endif

@@ -90,6 +90,26 @@ static void test_what_is_left_is_listed(void **state) {
     expect_in_order(parts, sizeof parts / sizeof parts[0]);
 }
 
+static void leave_maps(void) {
+    cls_buffer kept, destroyed;
+    void *pointer;
+    must(cls_buffer_create(NULL, 100, &kept));
+    must(cls_buffer_create(NULL, 100, &destroyed));
+    must(cls_buffer_map(kept, CLS_MAP_READ, 4, 12, NULL, &pointer));
+    must(cls_buffer_map(kept, CLS_MAP_WRITE, 20, 8, NULL, &pointer));
+    must(cls_buffer_unmap(kept, pointer, NULL));
+    must(cls_buffer_map(destroyed, CLS_MAP_WRITE, 0, 4, NULL, &pointer));
+    must(cls_buffer_destroy(destroyed));
+}
+
+static void test_a_map_that_is_left(void **state) {
+    static const char *const parts[] = {"2 objects were not destroyed", "buffer of 100 bytes",
+                                        "map of 12 bytes of a buffer, made by cls_buffer_map"};
+    (void)state;
+    run(leave_maps, "leak");
+    expect_in_order(parts, sizeof parts / sizeof parts[0]);
+}
+
 static cls_status load(void *arg, uint64_t index, void *memory, size_t capacity, size_t *bytes) {
     (void)arg;
     (void)memory;
@@ -247,6 +267,7 @@ static void test_off_it_is_silent(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_left_is_listed),
+        cmocka_unit_test(test_a_map_that_is_left),
         cmocka_unit_test(test_a_block_is_one_object),
         cmocka_unit_test(test_an_executable_graph_is_one_object),
         cmocka_unit_test(test_the_call_is_named),

@@ -247,6 +247,51 @@ static void test_images(void **state) {
     }
 }
 
+/* Order does not help: the fill comes after the map, and the unmap after the fill. */
+static void mapped_for_writing(bool clean) {
+    void *at;
+    OK(cls_buffer_map(w.x, CLS_MAP_WRITE, 16, 16, w.a, &at));
+    fill(w.x, clean ? 32 : 31, 8, w.b);
+    OK(cls_stream_synchronize(w.b));
+    OK(cls_buffer_unmap_async(w.x, at, w.a));
+    edge(w.a, w.b);
+    fill(w.x, 16, 16, w.b);
+    OK(cls_context_synchronize(rig.context));
+}
+
+static void mapped_for_reading(bool clean) {
+    void *at;
+    OK(cls_buffer_map(w.x, CLS_MAP_READ, 16, 16, w.a, &at));
+    if (clean)
+        read_x(w.a);
+    else
+        write_x(w.a);
+    OK(cls_buffer_unmap_async(w.x, at, w.a));
+    OK(cls_context_synchronize(rig.context));
+}
+
+/* A map comes after what it maps, on whatever stream that is; so does what comes after the unmap. */
+static void map_without_an_edge(bool clean) {
+    void *at;
+    write_x(w.b);
+    if (clean)
+        edge(w.b, w.a);
+    OK(cls_buffer_map_async(w.x, CLS_MAP_READ, 0, 4, w.a, &at));
+    OK(cls_stream_synchronize(w.a));
+    OK(cls_buffer_unmap_async(w.x, at, w.a));
+    OK(cls_context_synchronize(rig.context));
+}
+
+static void unmap_without_an_edge(bool clean) {
+    void *at;
+    OK(cls_buffer_map(w.x, CLS_MAP_WRITE_INVALIDATE, 0, 8, w.a, &at));
+    OK(cls_buffer_unmap_async(w.x, at, w.a));
+    if (clean)
+        edge(w.a, w.b);
+    read_x(w.b);
+    OK(cls_context_synchronize(rig.context));
+}
+
 static const struct CMUnitTest tests[] = {
     PAIR("one memory, two buffers", one_memory_two_buffers, false,
          {"bytes 0 to 3 of a buffer of 256"}),
@@ -257,6 +302,11 @@ static const struct CMUnitTest tests[] = {
          {"byte 3 of a buffer of 256"}),
     PAIR("parts of one buffer", parts_of_one_buffer, false, {"byte 1023 of a buffer of"}),
     PAIR("destroyed stream", destroyed_stream, false, {"stream 'gone'"}),
+    PAIR("mapped for writing", mapped_for_writing, false,
+         {"('map') writes and command", "byte 31 of a buffer", "unmap them before"}),
+    PAIR("mapped for reading", mapped_for_reading, false, {"('map') reads", "bytes 16 to 31"}),
+    PAIR("map without an edge", map_without_an_edge, false, {"('map') reads"}),
+    PAIR("unmap without an edge", unmap_without_an_edge, false, {"('unmap') writes"}),
     PAIR("destroyed buffer", destroyed_buffer, false, {NULL}),
     PAIR("freed host memory", freed_host_memory, false, {"bytes of host memory"}),
     PAIR("free and use", free_and_use, false,

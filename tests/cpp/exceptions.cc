@@ -224,6 +224,20 @@ static void test_copies() {
     EXPECT(thrown_by([&] { x.copy_from(y, stream); }) == CLS_ERROR_OUT_OF_RANGE);
 }
 
+static void test_maps() {
+    const auto stream = cls::stream::create();
+    const auto buffer = cls::buffer::create(64);
+    auto *at = static_cast<unsigned char *>(buffer.map(CLS_MAP_WRITE_INVALIDATE, 8, 4, stream));
+    at[3] = 33;
+    buffer.unmap_async(at, stream);
+    const auto *read =
+        static_cast<const unsigned char *>(buffer.map_async(CLS_MAP_READ, 11, 1, stream));
+    stream.synchronize();
+    EXPECT(*read == 33);
+    buffer.unmap(read, stream);
+    EXPECT(thrown_by([&] { buffer.unmap(read, stream); }) == CLS_ERROR_INVALID_VALUE);
+}
+
 /* A device without images of this format has nothing to show. */
 static void test_images() {
     const cls_image_shape shape = {
@@ -429,6 +443,7 @@ int main() try {
     test_ranges();
     test_arrays();
     test_copies();
+    test_maps();
     test_images();
     test_graphs();
     test_kernels();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds of arguments: buffers of cls_malloc_async, which cls_free_async takes. */
+/* Kinds of arguments: buffers of cls_malloc_async, which cls_free_async takes, and maps of buffers. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "hostile.h"
@@ -33,7 +34,53 @@ static void bad_slot(const struct arg *arg, unsigned slot, struct bad_list *list
                     of_pointer(stock.handles[other].live));
 }
 
+/* --- maps --- */
+
+static union value good_map_access(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return (union value){.number = CLS_MAP_READ};
+}
+
+static void bad_map_access(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {0, -1, 5, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        add_bad(list, "no such access", CLS_ERROR_INVALID_VALUE,
+                (union value){.number = numbers[i]});
+}
+
+static void *mapped;
+
+static union value good_mapped(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    if (!mapped && cls_buffer_map_async(stock.handles[BUFFER].live, CLS_MAP_READ, 0, COPY_BYTES,
+                                        NULL, &mapped))
+        abort();
+    return of_pointer(mapped);
+}
+
+static void bad_mapped(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    (void)arg;
+    add_bad(list, "null", CLS_ERROR_INVALID_VALUE, of_pointer(NULL));
+    add_bad(list, "no map", CLS_ERROR_INVALID_VALUE, of_pointer(region(slot)));
+    add_bad(list, "within a map", CLS_ERROR_INVALID_VALUE,
+            of_pointer((char *)good_mapped(arg, slot).pointer + 1));
+}
+
+/* The call has ended the map, unless it was refused. */
+static void undo_mapped(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    cls_buffer_unmap_async(stock.handles[BUFFER].live, mapped, NULL);
+    mapped = NULL;
+}
+
 const struct kind memory_kinds[] = {
+    {"map_access", good_map_access, bad_map_access, NULL},
+    {"mapped", good_mapped, bad_mapped, undo_mapped},
     {"slot", good_slot, bad_slot, NULL},
     {NULL, NULL, NULL, NULL},
 };

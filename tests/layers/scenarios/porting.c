@@ -28,6 +28,28 @@ void pinned_as_buffer(struct run *run) {
     unsetenv("CLSTREAM_MANAGED");
 }
 
+/* Maps behind a kernel and ahead of one; at the end one that only the buffer's end ends. */
+void maps(struct run *run) {
+    struct world world;
+    uint32_t *words = NULL, *rest = NULL;
+    if (world_open(run, &world, 1) && open_kernel(run, &world)) {
+        cls_stream stream = world.streams[0];
+        bool good =
+            upload(run, &world, world.a, stream) && launch(run, &world, world.a, 3, 1, stream) &&
+            ok(run,
+               cls_buffer_map(world.a, CLS_MAP_READ_WRITE, 0, BYTES / 2, stream, (void **)&words));
+        if (good)
+            words[0] = 3 * world.area->in[0] + 1;
+        good = good && ok(run, cls_buffer_unmap_async(world.a, words, stream)) &&
+               ok(run, cls_buffer_map_async(world.b, CLS_MAP_WRITE_INVALIDATE, 4, 8, stream,
+                                            (void **)&rest)) &&
+               download(run, &world, world.a, stream);
+        if (synchronize(run, stream) && good)
+            expect_scaled(run, &world, 3, 1);
+    }
+    world_close(run, &world);
+}
+
 static void free_words(void *words) { cls_host_free(words); }
 
 /* A host function frees memory that a copy of another stream still uses. Of its
