@@ -318,6 +318,15 @@ CLS_API cls_status cls_graph_launch(cls_graph_exec exec, cls_stream stream);
 CLS_API cls_status cls_graph_bind(cls_graph_exec exec, cls_buffer buffer, cls_buffer other);
 
 /**
+ * The same for an image: the other one is of the captured one's kind, format, access and size. If a node then copies within
+ * one image, or between an image and the buffer whose memory it is, its boxes must not overlap: the launch would fail.
+ * @retval CLS_ERROR_NOT_FOUND     no node uses such an image
+ * @retval CLS_ERROR_INVALID_VALUE the other image differs in one of these
+ * @retval CLS_ERROR_WRONG_CONTEXT
+ */
+CLS_API cls_status cls_graph_bind_image(cls_graph_exec exec, cls_image image, cls_image other);
+
+/**
  * The same for host memory: copies that were captured with memory that begins at `pointer` use `other`, which must be
  * as large, and valid as long as launches use it. cls_host_free waits for the launches that use the memory which it frees.
  * @retval CLS_ERROR_INVALID_VALUE a pointer is null

@@ -23,22 +23,26 @@ static cls_status leave(struct graph_exec *exec, cls_status status) {
     return status;
 }
 
-/* --- buffers --- */
+/* --- buffers and images --- */
+
+static cls_status check_slot(const struct graph_exec *exec, const struct graph_slot *slot,
+                             const struct buffer *other, const char *what) {
+    if (!slot)
+        return error_set(CLS_ERROR_NOT_FOUND, "graph '%s' uses no such %s", exec->name, what);
+    if (other->context != exec->context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "the %s and graph '%s' are of different contexts",
+                         what, exec->name);
+    return CLS_SUCCESS;
+}
 
 static cls_status check_buffer(const struct graph_exec *exec, const struct graph_slot *slot,
-                               const struct buffer *other) {
-    if (!slot)
-        return error_set(CLS_ERROR_NOT_FOUND, "graph '%s' uses no such buffer", exec->name);
-    if (object_peek(&image_pool, slot->name))
-        return error_set(
-            CLS_ERROR_INVALID_VALUE,
-            "an image of graph '%s': cls_graph_set_args or cls_graph_update changes it",
-            exec->name);
-    if (other->context != exec->context)
-        return error_set(CLS_ERROR_WRONG_CONTEXT,
-                         "the buffer and graph '%s' are of different "
-                         "contexts",
-                         exec->name);
+                               struct buffer *other) {
+    cls_status status = check_slot(exec, slot, other, "buffer");
+    if (status)
+        return status;
+    if (slot->shape.kind)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "an image of graph '%s': cls_graph_bind_image changes it", exec->name);
     if (other->bytes < slot->bytes)
         return error_set(CLS_ERROR_OUT_OF_RANGE,
                          "graph '%s' uses a buffer of %zu bytes, and the other one has %zu",
@@ -46,26 +50,57 @@ static cls_status check_buffer(const struct graph_exec *exec, const struct graph
     return CLS_SUCCESS;
 }
 
+static bool is_same_shape(const cls_image_shape *a, const cls_image_shape *b) {
+    return a->kind == b->kind && a->format.order == b->format.order &&
+           a->format.type == b->format.type && a->access == b->access && a->width == b->width &&
+           a->height == b->height && a->depth == b->depth;
+}
+
+static cls_status check_image(const struct graph_exec *exec, const struct graph_slot *slot,
+                              struct buffer *other) {
+    cls_status status = check_slot(exec, slot, other, "image");
+    if (status)
+        return status;
+    if (!slot->shape.kind)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "a buffer of graph '%s': cls_graph_bind changes it", exec->name);
+    if (!is_same_shape(&slot->shape, &image_of(other)->shape))
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "graph '%s' uses an image of another kind, format, access or size",
+                         exec->name);
+    return CLS_SUCCESS;
+}
+
+/* `name` is an image's where `other` is one. */
 static cls_status bind(struct graph_exec *exec, cls_buffer name, struct buffer *other) {
     struct graph_slot *slot = graph_body_slot(exec->body, name);
-    cls_status status = check_buffer(exec, slot, other);
+    cls_status status = (image_of(other) ? check_image : check_buffer)(exec, slot, other);
     if (status)
         return status;
     graph_exec_changes(exec);
     return graph_body_bind(exec->body, slot, other);
 }
 
-cls_status cls_graph_bind(cls_graph_exec handle, cls_buffer buffer, cls_buffer other_handle) {
+/* Takes over the reference to `other`. */
+static cls_status bind_memory(cls_graph_exec handle, cls_buffer name, struct buffer *other) {
     struct graph_exec *exec;
-    struct buffer *other;
-    cls_status status = buffer_get(other_handle, &other);
-    if (status)
-        return status;
-    status = enter(handle, &exec);
+    cls_status status = enter(handle, &exec);
     if (!status)
-        status = leave(exec, bind(exec, buffer, other));
+        status = leave(exec, bind(exec, name, other));
     buffer_put(other);
     return status;
+}
+
+cls_status cls_graph_bind(cls_graph_exec exec, cls_buffer buffer, cls_buffer other_handle) {
+    struct buffer *other;
+    cls_status status = buffer_get(other_handle, &other);
+    return status ? status : bind_memory(exec, buffer, other);
+}
+
+cls_status cls_graph_bind_image(cls_graph_exec exec, cls_image image, cls_image other_handle) {
+    struct buffer *other;
+    cls_status status = image_get_memory(other_handle, &other);
+    return status ? status : bind_memory(exec, (cls_buffer)(void *)image, other);
 }
 
 static cls_status bind_host(struct graph_exec *exec, const void *name, void *other) {

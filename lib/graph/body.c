@@ -35,7 +35,8 @@ static struct graph_slot *unused_slot(struct graph_body *body) {
 }
 
 /* The slot of a buffer, perhaps one without places yet; NO_SLOT without memory. */
-static unsigned need_slot(struct graph_body *body, const struct buffer *buffer) {
+static unsigned need_slot(struct graph_body *body, struct buffer *buffer) {
+    const struct image *image = image_of(buffer);
     const cls_buffer name = object_handle(&buffer->object);
     struct graph_slot *slot = graph_body_slot(body, name);
     if (!slot) {
@@ -44,6 +45,7 @@ static unsigned need_slot(struct graph_body *body, const struct buffer *buffer) 
             return NO_SLOT;
         *slot = (struct graph_slot){.name = name,
                                     .bytes = buffer->bytes,
+                                    .shape = image ? image->shape : (cls_image_shape){.kind = 0},
                                     .is_private = buffer->is_private,
                                     .first = NO_USE};
     }

@@ -33,10 +33,11 @@ struct slot_use {
 };
 enum { NO_SLOT = INT_MAX, NO_USE = INT_MAX };
 
-/* A buffer that nodes use. */
+/* A buffer, or an image, that nodes use. */
 struct graph_slot {
     cls_buffer name;            /* the handle that was captured; NULL: the slot is free */
     size_t bytes;               /* a buffer in its place has as many, or more */
+    cls_image_shape shape;      /* of an image; of kind 0: it is a buffer */
     bool is_private;            /* memory.h */
     unsigned first;             /* of its places, in `uses`; NO_USE: there is none */
     struct buffer *bound;       /* retained; NULL: the captured one */

@@ -260,6 +260,7 @@ cls_stream_add_capture_nodes ppu   cls_stream_wait_external_event pp   cls_graph
 cls_context_get_graph_memory pp   cls_context_reset_graph_memory_peak p   cls_context_trim_graph_memory p
 cls_graph_destroy p   cls_graph_get_nodes pp   cls_graph_instantiate ppp   cls_graph_exec_destroy p
 cls_graph_launch_async pp   cls_graph_bind ppp   cls_graph_bind_host ppp   cls_graph_update pp
+cls_graph_bind_image ppp
 cls_pool_create ppp   cls_pool_destroy p   cls_pool_get pp   cls_pool_lease pp   cls_pool_release pp
 cls_context_wrap ppp   cls_buffer_wrap ppp   cls_stream_wrap ppp   cls_context_get_cl ppp   cls_buffer_get_cl pp
 cls_event_get_cl pp   cls_event_wait_cl pqp   cls_stream_wait_cl pp   cls_stream_foreign_async pspp

@@ -8,6 +8,7 @@ import numpy
 from . import capi, pending
 from .arrays import Array
 from .capi import call, integer, make
+from .images import Image
 from .streams import stream_of
 
 
@@ -84,8 +85,11 @@ class GraphExec(capi.Handle):
             pending.add_callback(stream, lambda status: None, None)  # the exit waits for it
 
     def bind(self, captured, other):
-        """Has later launches use another array (or Buffer) where `captured` was captured, device arrays or NumPy
-        arrays both. The other NumPy array is kept."""
+        """Has later launches use another array (or Buffer, or Image) where `captured` was captured, device arrays or
+        NumPy arrays both. The other NumPy array is kept."""
+        if isinstance(captured, Image):
+            call("cls_graph_bind_image", self.handle, captured.handle, other.handle)
+            return
         if isinstance(captured, numpy.ndarray):
             if (captured.dtype, captured.size) != (other.dtype, other.size) or not other.flags.c_contiguous:
                 raise ValueError("the other array is not dense, or of another type or size")

@@ -561,6 +561,15 @@ class Images(unittest.TestCase):
         kernel((7, 5), image, cs.Sampler("edge"), out)
         wanted = np.concatenate([host[:, :1], host[:, :-1]], axis=1) + 1
         np.testing.assert_array_equal(out.to_host(), wanted)
+        stream = cs.Stream()
+        with stream.capture() as capture:
+            kernel((7, 5), image, cs.Sampler("edge"), out, stream=stream)
+        other = cs.Image(host.shape, host.dtype)
+        steps = capture.graph.instantiate()
+        steps.bind(out, other)
+        steps.launch(stream)
+        stream.synchronize()
+        np.testing.assert_array_equal(other.to_host(), wanted)
         with self.assertRaises(ValueError):
             cs.Image((5, 7, 3), np.uint8)
         with self.assertRaises(ValueError):

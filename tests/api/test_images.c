@@ -614,6 +614,63 @@ static void test_graphs(void **state) {
     close_sum(&sum);
 }
 
+static void expect_bound(const struct sum *sum, cls_graph_exec exec, unsigned char *out,
+                         unsigned char value) {
+    memset(out, 0, 64);
+    OK(cls_graph_launch(exec, sum->stream));
+    OK(cls_stream_synchronize(sum->stream));
+    expect_graph(out, value, 10);
+}
+
+/* The image of a copy, a fill and a launch, and the one that a launch writes and a copy reads. */
+static void test_images_bound(void **state) {
+    (void)state;
+    NEED_IMAGES();
+    const size_t larger[3] = {small[0] + 1, small[1], 1};
+    struct sum sum;
+    unsigned char in[64], out[64], seen[64];
+    cls_graph graph;
+    cls_graph_exec exec;
+    memset(in, 5, sizeof in);
+    open_sum(&sum);
+    cls_image from = make(CLS_IMAGE_2D, rgba8, small), to = make(CLS_IMAGE_2D, rgba8, small);
+    cls_image wide = make(CLS_IMAGE_2D, rgba8, larger);
+    cls_image other_format = make(CLS_IMAGE_2D, u32_texels, small);
+    cls_buffer cells = rig_cells(64);
+    record(&sum, sum.from, in, out, 1, &graph);
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_graph_bind_image(exec, sum.from, from));
+    OK(cls_graph_bind_image(exec, sum.to, to));
+    expect_bound(&sum, exec, out, 6);
+    OK(cls_image_to_host(seen, from, NULL, sum.stream));
+    assert_int_equal(seen[0], 5);
+    OK(cls_image_to_host(seen, to, NULL, sum.stream));
+    assert_int_equal(seen[0], 6);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_graph_bind_image(exec, sum.from, wide));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_graph_bind_image(exec, sum.from, other_format));
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_graph_bind_image(exec, wide, from));
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_graph_bind_image(exec, (cls_image)(void *)cells, from));
+    EXPECT(CLS_ERROR_INVALID_HANDLE,
+           cls_graph_bind_image(exec, sum.from, (cls_image)(void *)cells));
+    /* By the handle that was captured, also if it is destroyed; what is bound is kept. */
+    OK(cls_graph_bind_image(exec, sum.to, sum.to));
+    OK(cls_image_destroy(from));
+    OK(cls_image_destroy(to));
+    OK(cls_image_destroy(sum.from));
+    expect_bound(&sum, exec, out, 6);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_graph_bind(exec, (cls_buffer)(void *)sum.from, cells));
+    from = make(CLS_IMAGE_2D, rgba8, small);
+    OK(cls_graph_bind_image(exec, sum.from, from));
+    expect_bound(&sum, exec, out, 6);
+    sum.from = from; /* for close_sum */
+    OK(cls_image_destroy(wide));
+    OK(cls_image_destroy(other_format));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_graph_destroy(graph));
+    close_sum(&sum);
+}
+
 /* Through memory of the capture that is no whole allocation, and through a buffer that is bound later. */
 static void test_graphs_through_buffers(void **state) {
     (void)state;
@@ -811,6 +868,7 @@ int main(void) {
         cmocka_unit_test(test_samplers),
         cmocka_unit_test(test_destroyed_at_work),
         cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_images_bound),
         cmocka_unit_test(test_graphs_through_buffers),
         cmocka_unit_test(test_refused_arguments),
         cmocka_unit_test(test_refused_shapes),
