@@ -322,6 +322,29 @@ static cls_status mapped_memory(struct scene *s) {
     return status;
 }
 
+static cls_status register_block(struct scene *s, void *block, uint32_t align) {
+    unsigned char *host = (unsigned char *)block + (-(uintptr_t)block & (align - 1));
+    cls_buffer buffer;
+    TRY(cls_host_register(s->context, host, BYTES));
+    cls_status status = cls_host_buffer(host, &buffer);
+    if (!status)
+        status = pass_on(s, buffer, host);
+    cls_host_unregister(host);
+    return status;
+}
+
+static cls_status host_memory(struct scene *s) {
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    size_t device;
+    TRY(check_reset(s, 15));
+    TRY(cls_context_get_device(s->context, &device));
+    TRY(cls_device_get_info(device, &info));
+    void *block = info.unified_memory ? malloc(BYTES + info.base_align) : NULL;
+    const cls_status status = block ? register_block(s, block, info.base_align) : CLS_SUCCESS;
+    free(block);
+    return status;
+}
+
 static cls_status shared_memory(struct scene *s) {
     cls_buffer buffer;
     void *host;
@@ -355,6 +378,7 @@ static const struct mechanism {
     {"sub_buffer_copies", sub_buffer_copies},
     {"sub_buffer_rectangles", sub_buffer_rectangles},
     {"mapped_memory", mapped_memory},
+    {"host_memory", host_memory},
     {"shared_memory", shared_memory},
 };
 

@@ -115,7 +115,7 @@ CLS_API cls_status cls_buffer_get_info(cls_buffer buffer, cls_buffer_info *info)
 CLS_API cls_status cls_host_alloc(cls_context context, size_t bytes, void **out);
 
 /**
- * Gets memory of cls_host_alloc as a buffer of the context that it was allocated on, so that
+ * Gets memory of cls_host_alloc, or of cls_host_register, as a buffer of the context that it was allocated on, so that
  * kernels, fills, copies and typed operations take it. Every call for the same memory gives the same
  * handle. It belongs to the memory: cls_host_free ends it, and cls_buffer_destroy refuses it.
  *
@@ -145,6 +145,34 @@ CLS_API cls_status cls_host_buffer(const void *memory, cls_buffer *out);
  * @retval CLS_ERROR_OUT_OF_MEMORY inside a host function: nothing was done
  */
 CLS_API cls_status cls_host_free(void *memory);
+
+/**
+ * Makes memory of the program's pinned memory of a context, as cudaHostRegister does, on a device that shares the host's
+ * memory (cls_device_info.unified_memory). From then on it is as memory of cls_host_alloc: copies from and to it need no
+ * staging, and cls_host_buffer gets it as a buffer, whose kernels use the same bytes without a copy. What the host does to
+ * see results is said there: on a CPU it waits for the commands, elsewhere cls_prefetch_async hands the bytes over.
+ *
+ * `memory` begins at a multiple of cls_device_info.base_align bytes. It stays valid until cls_host_unregister has returned,
+ * also if the context is destroyed before. That the driver uses the memory itself is tried by values at the first use of
+ * a device.
+ * @retval CLS_ERROR_INVALID_VALUE        `memory` is null or not aligned, or `bytes` is 0
+ * @retval CLS_ERROR_INVALID_STATE        some of it is pinned already
+ * @retval CLS_ERROR_OUT_OF_RANGE         it passes the end of memory
+ * @retval CLS_ERROR_UNSUPPORTED          the device has memory of its own, or its driver copies the program's
+ * @retval CLS_ERROR_OUT_OF_MEMORY
+ * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY also for more than the device allows in one buffer
+ */
+CLS_API cls_status cls_host_register(cls_context context, void *memory, size_t bytes);
+
+/**
+ * Ends cls_host_register and the buffer of the memory, after waiting for the pending copies that use the memory and for
+ * the pending commands that use its buffer. From its return on the memory is the program's alone, unless
+ * the driver never ends a command that uses it, which the library has reported as failed. If the device owned it
+ * (cls_prefetch_async), its contents are undefined then.
+ * @retval CLS_ERROR_INVALID_VALUE  `memory` is not the start of memory of cls_host_register
+ * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function or callback
+ */
+CLS_API cls_status cls_host_unregister(void *memory);
 
 /**
  * Gives freed pinned memory that the context keeps (cls_host_alloc) back to the driver until no more

@@ -129,7 +129,8 @@ static void add_object(const struct object *object, void *arg) {
 static void add_pinned(const struct pinned *pinned, const struct object_life *life) {
     struct text what = {0};
     text_printf(&what, " of %zu bytes", pinned->bytes);
-    add_line("pinned memory", what.length ? what.bytes : "", "cls_host_alloc", life);
+    add_line("pinned memory", what.length ? what.bytes : "",
+             pinned->adopted ? "cls_host_register" : "cls_host_alloc", life);
     free(what.bytes);
 }
 

@@ -168,32 +168,57 @@ void memory_release(const struct device *device, cl_mem memory) {
     driver_end(device);
 }
 
-cls_status pinned_create(const struct device *device, cl_context context, cl_command_queue queue,
-                         size_t bytes, size_t align, struct pinned *out) {
+/* Makes a buffer and maps it; `host` is NULL for memory of the driver's. */
+static cls_status create_mapped(const struct device *device, cl_context context,
+                                cl_command_queue queue, cl_mem_flags flags, void *host,
+                                struct pinned *out) {
     cl_int code;
-    size_t room;
-    if (__builtin_add_overflow(bytes, align - 1, &room))
-        room = SIZE_MAX; /* which the driver refuses */
     if (!driver_begin(device))
         return driver_gone();
     cl_mem memory =
-        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, room, NULL, &code);
+        clCreateBuffer(context, CL_MEM_READ_WRITE | flags, out->mapped_bytes, host, &code);
     driver_end(device);
-    cls_status status = driver_status(code, "clCreateBuffer(CL_MEM_ALLOC_HOST_PTR)");
+    cls_status status = driver_status(code, host ? "clCreateBuffer(CL_MEM_USE_HOST_PTR)"
+                                                 : "clCreateBuffer(CL_MEM_ALLOC_HOST_PTR)");
     if (status)
         return status;
     if (!driver_begin(device))
         return driver_gone();
-    char *mapped = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, room,
-                                      0, NULL, NULL, &code);
+    out->mapped = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                     out->mapped_bytes, 0, NULL, NULL, &code);
     driver_end(device);
     status = driver_status(code, "clEnqueueMapBuffer");
-    if (status) {
+    if (status)
         memory_release(device, memory);
+    else
+        out->memory = memory;
+    return status;
+}
+
+cls_status pinned_create(const struct device *device, cl_context context, cl_command_queue queue,
+                         size_t bytes, size_t align, struct pinned *out) {
+    struct pinned made = {.bytes = bytes};
+    if (__builtin_add_overflow(bytes, align - 1, &made.mapped_bytes))
+        made.mapped_bytes = SIZE_MAX; /* which the driver refuses */
+    cls_status status = create_mapped(device, context, queue, CL_MEM_ALLOC_HOST_PTR, NULL, &made);
+    if (status)
         return status;
+    made.host = (char *)made.mapped + (-(uintptr_t)made.mapped & (align - 1));
+    *out = made;
+    return CLS_SUCCESS;
+}
+
+cls_status pinned_adopt(const struct device *device, cl_context context, cl_command_queue queue,
+                        void *host, size_t bytes, struct pinned *out) {
+    struct pinned made = {.host = host, .bytes = bytes, .mapped_bytes = bytes, .adopted = true};
+    cls_status status = create_mapped(device, context, queue, CL_MEM_USE_HOST_PTR, host, &made);
+    if (status)
+        return status;
+    if (made.mapped != host) {
+        pinned_release(device, queue, &made);
+        return error_set(CLS_ERROR_UNSUPPORTED, "the driver maps memory at %p elsewhere", host);
     }
-    *out =
-        (struct pinned){memory, mapped, mapped + (-(uintptr_t)mapped & (align - 1)), bytes, room};
+    *out = made;
     return CLS_SUCCESS;
 }
 
@@ -204,6 +229,8 @@ void pinned_release(const struct device *device, cl_command_queue queue,
     if (pinned->mapped &&
         clEnqueueUnmapMemObject(queue, pinned->memory, pinned->mapped, 0, NULL, NULL) == CL_SUCCESS)
         clFlush(queue);
+    if (pinned->adopted) /* the unmapping reads and writes it; here or in the buffer's end */
+        clFinish(queue);
     clReleaseMemObject(pinned->memory);
     driver_end(device);
 }

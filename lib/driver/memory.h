@@ -33,18 +33,23 @@ cl_int memory_find(const struct device *device, cl_mem memory, struct memory_pla
 cls_status memory_retain(const struct device *device, cl_mem memory);
 void memory_release(const struct device *device, cl_mem memory);
 
-/* Pinned host memory: a driver buffer with CL_MEM_ALLOC_HOST_PTR that stays mapped. */
+/* Pinned host memory: a driver buffer with CL_MEM_ALLOC_HOST_PTR, or over the program's memory, that stays mapped. */
 struct pinned {
     cl_mem memory;
     void *mapped; /* the address that the driver mapped it at; NULL: unmapped again */
     void *host;   /* the aligned part of it, `bytes` long */
     size_t bytes;
     size_t mapped_bytes;
+    bool
+        adopted; /* it is the program's memory, which it has back once pinned_release has returned */
 };
 
 /* Maps on `queue`, and waits for the mapping. `align` is a power of two; 1: the driver's own alignment. */
 cls_status pinned_create(const struct device *device, cl_context context, cl_command_queue queue,
                          size_t bytes, size_t align, struct pinned *out);
+/* The same of memory that the program has at `host`. CLS_ERROR_UNSUPPORTED where the driver maps it elsewhere. */
+cls_status pinned_adopt(const struct device *device, cl_context context, cl_command_queue queue,
+                        void *host, size_t bytes, struct pinned *out);
 void pinned_release(const struct device *device, cl_command_queue queue,
                     const struct pinned *pinned);
 

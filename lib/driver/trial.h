@@ -63,6 +63,7 @@ bool trial_of_sub_buffer_arguments(struct trial *trial);
 
 /* trial_host.c */
 bool trial_of_mapped_memory(struct trial *trial);
+bool trial_of_host_memory(struct trial *trial);
 bool trial_of_shared_memory(struct trial *trial);
 
 /* --- steps of a trial --- */

@@ -2,6 +2,9 @@
 /* Trials of memory that host and device use in turns, or at once. */
 #include "driver/trial.h"
 
+#include <stdint.h>
+#include <stdlib.h>
+
 enum { BYTES = 200, TO_DEVICE = 0x21, TO_HOST = 0x42, AT_ONCE = 0x63 };
 
 /* --- steps --- */
@@ -46,9 +49,9 @@ static bool read_as_host(const struct trial *trial, const unsigned char *host, c
     return true;
 }
 
-/* The address of a mapping stays the same. On a CPU kernels and host use mapped memory at once
- * (memory/host_buffer.c). */
-static bool use_mapped(struct trial *trial, cl_mem memory, unsigned char *host) {
+/* The address of a mapping stays the same: `host`, where that is not NULL. `at_once`: on a CPU kernels and host use mapped
+ * memory at once (memory/host_buffer.c). */
+static bool use_mapped(struct trial *trial, cl_mem memory, unsigned char *host, bool at_once) {
     unsigned char *first = map(trial, memory), *again;
     if (!first || (host && first != host))
         return false;
@@ -57,7 +60,7 @@ static bool use_mapped(struct trial *trial, cl_mem memory, unsigned char *host) 
         !write_as_device(trial, memory, TO_HOST) || (again = map(trial, memory)) == NULL)
         return false;
     bool right = again == first && read_as_host(trial, again, TO_HOST);
-    if (right && !host && trial->probe->device->info.type == CLS_DEVICE_CPU)
+    if (right && at_once && trial->probe->device->info.type == CLS_DEVICE_CPU)
         right = write_as_device(trial, memory, AT_ONCE) && read_as_host(trial, again, AT_ONCE);
     return unmap(trial, memory, again) && right;
 }
@@ -69,10 +72,37 @@ bool trial_of_mapped_memory(struct trial *trial) {
     cl_mem memory = clCreateBuffer(trial->probe->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                    trial->unit, NULL, &code);
     const bool right =
-        trial_did(trial, code) && trial_reset(trial, 14) && use_mapped(trial, memory, NULL);
+        trial_did(trial, code) && trial_reset(trial, 14) && use_mapped(trial, memory, NULL, true);
     if (code == CL_SUCCESS && !trial->probe->stuck)
         clReleaseMemObject(memory);
     return right;
+}
+
+/* On devices with the host's memory; others are never asked. */
+bool trial_of_host_memory(struct trial *trial) {
+    const struct device *device = trial->probe->device;
+    const size_t align = device->info.base_align;
+    cl_int code;
+    if (!device->info.unified_memory)
+        return true;
+    char *block = malloc(trial->unit + align);
+    if (!block)
+        return trial_did(trial, CL_OUT_OF_HOST_MEMORY);
+    unsigned char *host = (unsigned char *)block + (-(uintptr_t)block & (align - 1));
+    cl_mem memory = clCreateBuffer(trial->probe->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                   trial->unit, host, &code);
+    const bool right =
+        trial_did(trial, code) && trial_reset(trial, 17) && use_mapped(trial, memory, host, true);
+    if (trial->probe->stuck) /* the driver may use it for good */
+        return false;
+    if (code == CL_SUCCESS)
+        clReleaseMemObject(memory);
+    free(block);
+    return right;
+}
+
+static bool use_coarse(struct trial *trial, cl_mem memory, unsigned char *host) {
+    return use_mapped(trial, memory, host, false);
 }
 
 static bool use_fine(struct trial *trial, cl_mem memory, unsigned char *host) {
@@ -92,7 +122,7 @@ static bool use_shared(struct trial *trial, bool fine) {
     cl_mem memory =
         clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, trial->unit, host, &code);
     const bool right = trial_did(trial, code) && trial_reset(trial, 15) &&
-                       (fine ? use_fine : use_mapped)(trial, memory, host);
+                       (fine ? use_fine : use_coarse)(trial, memory, host);
     if (trial->probe->stuck)
         return false;
     if (code == CL_SUCCESS)

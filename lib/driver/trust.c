@@ -146,6 +146,13 @@ static const struct trust_row {
               "Mapped memory cannot be used at one address: host and device do not see what the "
               "other wrote, or it is mapped elsewhere the next time or copied while it is mapped, as "
               "OpenCL allows; cls_host_buffer is refused."}},
+    [TRUST_HOST_MEMORY] =
+        {.meaning = "a buffer over memory of the program's is that memory",
+         .is_right = trial_of_host_memory,
+         .fault =
+             {"host_memory",
+              "Host and device do not see what the other wrote to memory of the program's that "
+              "a buffer was made over; cls_host_register is refused."}},
     [TRUST_SHARED_MEMORY] =
         {.meaning = "host and device see what the other wrote to shared virtual memory",
          .is_right = trial_of_shared_memory,

@@ -74,23 +74,37 @@ bool host_find_place(const void *memory, struct memory_place *out, size_t *offse
     return found;
 }
 
-static bool remember(const struct pinned_block *block) {
-    pthread_rwlock_wrlock(&blocks_lock);
-    bool room = ARRAY_ROOM(blocks, n_blocks, n_allocated, 16);
-    if (room) {
-        size_t i = find(block->pinned.host);
-        memmove(&blocks[i + 1], &blocks[i], (n_blocks - i) * sizeof *blocks);
-        blocks[i] = *block;
-        n_blocks++;
-    }
-    pthread_rwlock_unlock(&blocks_lock);
-    return room;
+/* Under the lock. */
+static cls_status insert_pinned(const struct pinned_block *block) {
+    const uintptr_t start = (uintptr_t)block->pinned.host;
+    const size_t i = find(block->pinned.host);
+    if (i < n_blocks && (uintptr_t)blocks[i].pinned.host - start < block->pinned.bytes)
+        return error_set(CLS_ERROR_INVALID_STATE, "memory at %p is pinned already",
+                         blocks[i].pinned.host);
+    if (i < n_blocks && start - (uintptr_t)blocks[i].pinned.host < blocks[i].pinned.bytes)
+        return error_set(CLS_ERROR_INVALID_STATE, "memory at %p is pinned already",
+                         block->pinned.host);
+    if (!ARRAY_ROOM(blocks, n_blocks, n_allocated, 16))
+        return error_no_memory("to keep track of pinned memory");
+    memmove(&blocks[i + 1], &blocks[i], (n_blocks - i) * sizeof *blocks);
+    blocks[i] = *block;
+    n_blocks++;
+    return CLS_SUCCESS;
 }
 
-static bool forget(const void *memory, struct pinned_block *out) {
+static cls_status remember(const struct pinned_block *block) {
+    pthread_rwlock_wrlock(&blocks_lock);
+    cls_status status = insert_pinned(block);
+    pthread_rwlock_unlock(&blocks_lock);
+    return status;
+}
+
+/* `adopted`: which of both kinds of memory it is. */
+static bool forget(const void *memory, bool adopted, struct pinned_block *out) {
     pthread_rwlock_wrlock(&blocks_lock);
     size_t i = find(memory);
-    bool found = i < n_blocks && blocks[i].pinned.host == memory;
+    bool found =
+        i < n_blocks && blocks[i].pinned.host == memory && blocks[i].pinned.adopted == adopted;
     if (found) {
         *out = blocks[i];
         memmove(&blocks[i], &blocks[i + 1], (n_blocks - i - 1) * sizeof *blocks);
@@ -128,20 +142,30 @@ cls_status context_host_queue(struct context *context, cl_command_queue *out) {
     return CLS_SUCCESS;
 }
 
-static cls_status allocate(struct context *context, size_t bytes, bool librarys, void **out) {
-    struct pinned_block block = {.context = context, .librarys = librarys};
-    cls_status status = pinned_take(context, bytes, &block.pinned);
-    if (status)
-        return status;
-    block.origin = (uintptr_t)block.pinned.host - (uintptr_t)block.pinned.mapped;
-    block.life = keeps_lives() ? life_begin() : NULL;
-    if (!remember(&block)) {
+/* On failure the memory is given back; on success it keeps the caller's reference to the context. */
+static cls_status keep_track(struct context *context, const struct pinned *pinned, bool librarys) {
+    const struct pinned_block block = {
+        .pinned = *pinned,
+        .context = context,
+        .origin = (size_t)((uintptr_t)pinned->host - (uintptr_t)pinned->mapped),
+        .librarys = librarys,
+        .life = keeps_lives() ? life_begin() : NULL};
+    cls_status status = remember(&block);
+    if (status) {
         free(block.life);
-        pinned_drop(context, &block.pinned);
-        return error_no_memory("to keep track of pinned memory");
+        pinned_drop(context, pinned);
     }
-    *out = block.pinned.host;
-    return CLS_SUCCESS;
+    return status;
+}
+
+static cls_status allocate(struct context *context, size_t bytes, bool librarys, void **out) {
+    struct pinned pinned;
+    cls_status status = pinned_take(context, bytes, &pinned);
+    if (!status)
+        status = keep_track(context, &pinned, librarys);
+    if (!status)
+        *out = pinned.host;
+    return status;
 }
 
 static cls_status alloc_for(cls_context handle, size_t bytes, bool librarys, void **out) {
@@ -265,8 +289,9 @@ static bool is_used(const struct pinned_block *block) {
 
 /* Memory that was a buffer is not kept: abandoned work may hold the buffer, which may have taken over the mapping. */
 static void release(const struct pinned_block *block) {
-    if (block->buffer) {
+    if (block->buffer)
         buffer_put(block->buffer);
+    if (block->buffer || block->pinned.adopted) {
         pinned_drop(block->context, &block->pinned);
     } else {
         pinned_give(block->context, &block->pinned);
@@ -320,6 +345,20 @@ static void end_later(struct late_free *freed, const struct pinned_block *block)
         later_add(&freed->later);
 }
 
+/* Takes a block out, for end; no further command is to use its buffer. */
+static cls_status take_block(const void *memory, bool adopted, struct pinned_block *out) {
+    pthread_mutex_lock(&making_buffer);
+    const bool known = forget(memory, adopted, out);
+    pthread_mutex_unlock(&making_buffer);
+    if (!known)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of %s", memory,
+                         adopted ? "cls_host_register" : "cls_host_alloc");
+    free(out->life);
+    if (out->buffer)
+        buffer_destroy_owned(object_handle(&out->buffer->object));
+    return CLS_SUCCESS;
+}
+
 cls_status cls_host_free(void *memory) {
     struct pinned_block block;
     if (!memory)
@@ -330,20 +369,73 @@ cls_status cls_host_free(void *memory) {
     struct late_free *freed = worker_in_user_code() ? malloc(sizeof *freed) : NULL;
     if (worker_in_user_code() && !freed)
         return error_no_memory("to free pinned memory later");
-    pthread_mutex_lock(&making_buffer);
-    const bool known = forget(memory, &block);
-    pthread_mutex_unlock(&making_buffer);
-    if (!known) {
+    status = take_block(memory, false, &block);
+    if (status) {
         free(freed);
-        return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
+        return status;
     }
-    free(block.life);
-    if (block.buffer) /* no further command is to use it */
-        buffer_destroy_owned(object_handle(&block.buffer->object));
     if (freed) {
         end_later(freed, &block);
         return CLS_SUCCESS;
     }
+    drain(&block);
+    end(&block);
+    return CLS_SUCCESS;
+}
+
+/* --- memory of the program's --- */
+
+static cls_status check_adoptable(const struct context *context, const void *memory, size_t bytes) {
+    const struct device *device = context->device;
+    cls_status status = buffer_check_most(device, bytes);
+    if (status)
+        return status;
+    if (bytes > UINTPTR_MAX - (uintptr_t)memory)
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "%zu bytes pass the end of memory", bytes);
+    if ((uintptr_t)memory % device->info.base_align)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "%p is no multiple of %u bytes, the device's base alignment", memory,
+                         device->info.base_align);
+    if (!device->info.unified_memory)
+        return error_set(CLS_ERROR_UNSUPPORTED, "%s has memory of its own", device->info.name);
+    return caps_trusts(context->caps, TRUST_HOST_MEMORY) ? CLS_SUCCESS
+                                                         : trust_refuse(device, TRUST_HOST_MEMORY);
+}
+
+static cls_status adopt(struct context *context, void *memory, size_t bytes) {
+    cl_command_queue queue;
+    struct pinned pinned;
+    cls_status status = check_adoptable(context, memory, bytes);
+    if (!status)
+        status = context_host_queue(context, &queue);
+    if (!status)
+        status = pinned_adopt(context->device, context->cl, queue, memory, bytes, &pinned);
+    return status ? status : keep_track(context, &pinned, false);
+}
+
+cls_status cls_host_register(cls_context handle, void *memory, size_t bytes) {
+    struct context *context;
+    if (!memory || !bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_host_register: %s",
+                         memory ? "0 bytes" : "memory is null");
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = adopt(context, memory, bytes);
+    if (status) /* on success the block keeps the reference */
+        context_put(context);
+    return status;
+}
+
+cls_status cls_host_unregister(void *memory) {
+    struct pinned_block block;
+    cls_status status = process_check();
+    if (!status)
+        status = check_may_block();
+    if (!status)
+        status = take_block(memory, true, &block);
+    if (status)
+        return status;
     drain(&block);
     end(&block);
     return CLS_SUCCESS;

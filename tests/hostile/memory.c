@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds of arguments: buffers of cls_malloc_async, which cls_free_async takes, and maps of buffers. */
+/* Kinds of arguments: buffers of cls_malloc_async, maps of buffers, and memory of the program. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -32,6 +32,41 @@ static void bad_slot(const struct arg *arg, unsigned slot, struct bad_list *list
         if (other != BUFFER)
             add_bad(list, "a handle of another type", CLS_ERROR_INVALID_HANDLE,
                     of_pointer(stock.handles[other].live));
+}
+
+/* --- memory of the program's --- */
+
+static _Alignas(4096) unsigned char own_memory[COPY_BYTES];
+
+static union value good_own_memory(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_pointer(own_memory);
+}
+
+static void bad_own_memory(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    bad_pointer(arg, slot, list);
+    add_bad(list, "not aligned", CLS_ERROR_INVALID_VALUE, of_pointer(own_memory + 1));
+}
+
+/* A device with memory of its own has no good value. */
+static union value good_registered(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    cls_host_register(stock.handles[CONTEXT].live, own_memory, sizeof own_memory);
+    return of_pointer(own_memory);
+}
+
+static void bad_registered(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    bad_pointer(arg, slot, list);
+    add_bad(list, "within a block", CLS_ERROR_INVALID_VALUE, of_pointer(own_memory + 8));
+    add_bad(list, "memory of another call", CLS_ERROR_INVALID_VALUE, of_pointer(stock.pinned));
+}
+
+static void undo_registered(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    cls_host_unregister(own_memory);
 }
 
 /* --- maps --- */
@@ -80,6 +115,8 @@ static void undo_mapped(const struct arg *arg, unsigned slot) {
 
 const struct kind memory_kinds[] = {
     {"map_access", good_map_access, bad_map_access, NULL},
+    {"own_memory", good_own_memory, bad_own_memory, NULL},
+    {"registered", good_registered, bad_registered, undo_registered},
     {"mapped", good_mapped, bad_mapped, undo_mapped},
     {"slot", good_slot, bad_slot, NULL},
     {NULL, NULL, NULL, NULL},

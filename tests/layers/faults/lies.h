@@ -21,6 +21,7 @@
  *   sub_buffer_copies     so do reads, writes, fills and copies
  *   sub_buffer_rectangles so do copies of rectangles
  *   mapped_memory         what the host writes first to mapped memory is lost
+ *   host_memory           a buffer over memory of the host is a copy of it
  *   shared_memory         a buffer on top of shared memory is a copy of it
  *
  * One is about sub_buffer_arguments:

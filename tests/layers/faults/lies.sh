@@ -94,6 +94,7 @@ sub_buffer_copies test_mempool
 sub_buffer_rectangles test_copies test_slices
 square_rectangles test_slices
 mapped_memory test_host_buffer
+host_memory test_host_registered
 shared_memory test_managed
 END
 finish

@@ -108,7 +108,7 @@ static cl_int CL_API_CALL lie_clEnqueueUnmapMemObject(cl_command_queue queue, cl
 
 static cl_mem CL_API_CALL lie_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
                                              void *host, cl_int *code) {
-    if (lies_about("shared_memory") && (flags & CL_MEM_USE_HOST_PTR))
+    if ((lies_about("shared_memory") || lies_about("host_memory")) && (flags & CL_MEM_USE_HOST_PTR))
         flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
     return told.clCreateBuffer(context, flags, bytes, host, code);
 }

@@ -503,6 +503,7 @@ const struct scenario scenarios[] = {
     {"coordinated_tasks", coordinated_tasks},
     {"pooled", pooled},
     {"pinned_as_buffer", pinned_as_buffer},
+    {"registered", registered},
     {"maps", maps},
     {"pinned_freed_inside", pinned_freed_inside},
     {"in_legacy_order", in_legacy_order},

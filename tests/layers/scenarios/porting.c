@@ -28,6 +28,37 @@ void pinned_as_buffer(struct run *run) {
     unsetenv("CLSTREAM_MANAGED");
 }
 
+/* The same of the program's own memory, which a failed wait leaves to the driver. */
+void registered(struct run *run) {
+    static _Alignas(4096) uint32_t words[WORDS];
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    struct world world;
+    cls_buffer same;
+    size_t device;
+    bool has = false;
+    setenv("CLSTREAM_MANAGED", "coarse", 1);
+    if (world_open(run, &world, 1) && open_kernel(run, &world) &&
+        ok(run, cls_context_get_device(world.context, &device)) &&
+        ok(run, cls_device_get_info(device, &info))) {
+        if (!info.unified_memory)
+            run->nothing = "the device has memory of its own";
+        has = info.unified_memory && ok(run, cls_host_register(world.context, words, BYTES));
+    }
+    if (has && ok(run, cls_host_buffer(words, &same))) {
+        cls_stream stream = world.streams[0];
+        words[WORDS - 1] = 5;
+        bool good = ok(run, cls_prefetch_async(same, CLS_TO_DEVICE, stream)) &&
+                    launch(run, &world, same, 3, 1, stream) &&
+                    ok(run, cls_prefetch_async(same, CLS_TO_HOST, stream));
+        if (synchronize(run, stream) && good)
+            expect(run, words[WORDS - 1] == 16, "the host's view");
+    }
+    if (has)
+        ok(run, cls_host_unregister(words));
+    world_close(run, &world);
+    unsetenv("CLSTREAM_MANAGED");
+}
+
 /* Maps behind a kernel and ahead of one; at the end one that only the buffer's end ends. */
 void maps(struct run *run) {
     struct world world;

@@ -110,6 +110,7 @@ void pooled(struct run *run);
 
 /* porting.c */
 void pinned_as_buffer(struct run *run);
+void registered(struct run *run);
 void maps(struct run *run);
 void pinned_freed_inside(struct run *run);
 void in_legacy_order(struct run *run);
