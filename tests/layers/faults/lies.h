@@ -24,6 +24,10 @@
  *   host_memory           a buffer over memory of the host is a copy of it
  *   shared_memory         a buffer on top of shared memory is a copy of it
  *
+ * One is about images (driver/image_trial.c), with no entry in the record:
+ *
+ *   image_layers          copies between buffers and 1D arrays are refused but for the first layer
+ *
  * One is about sub_buffer_arguments:
  *
  *   sub_buffer_reuse      a kernel sees a sub-buffer at the start of its buffer from its third use on

@@ -97,4 +97,7 @@ mapped_memory test_host_buffer
 host_memory test_host_registered
 shared_memory test_managed
 END
+check 'image_layers: the calls say so' "$(lying image_layers "$top_builddir/tests/api/test_images" 2>&1 |
+    grep -qF 'layers of a 1D array' || echo 'no reason')"
+check 'image_layers: test_images' "$(findings lying image_layers "$top_builddir/tests/api/test_images")"
 finish

@@ -113,6 +113,22 @@ static cl_mem CL_API_CALL lie_clCreateBuffer(cl_context context, cl_mem_flags fl
     return told.clCreateBuffer(context, flags, bytes, host, code);
 }
 
+/* --- images --- */
+
+static cl_int CL_API_CALL lie_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from,
+                                                         cl_mem to, size_t offset,
+                                                         const size_t *origin, const size_t *region,
+                                                         cl_uint count, const cl_event *waits,
+                                                         cl_event *event) {
+    cl_mem_object_type type = 0;
+    if (lies_about("image_layers") &&
+        !next.clGetMemObjectInfo(to, CL_MEM_TYPE, sizeof type, &type, NULL) &&
+        type == CL_MEM_OBJECT_IMAGE1D_ARRAY && origin[1] + region[1] > 1)
+        return CL_INVALID_VALUE;
+    return told.clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region, count, waits,
+                                           event);
+}
+
 /* --- sub-buffers and kernels --- */
 
 static cl_mem CL_API_CALL lie_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
@@ -261,6 +277,7 @@ static void lies_override(cl_icd_dispatch *table) {
     told = *table;
     if (!*lie)
         return;
+    LIE(clEnqueueCopyBufferToImage);
     LIE(clEnqueueWriteBuffer);
     LIE(clEnqueueReadBuffer);
     LIE(clEnqueueCopyBuffer);
