@@ -4,7 +4,8 @@
  * clstream and in raw OpenCL. "launch" is an empty kernel; "dependent launch" adds to a word that
  * the launch before it wrote, and the sum is checked. The ratio is of the whole time. The time
  * until the last call has returned is a row of its own: on a slow device it depends on the queue's
- * depth more than on the cost of a launch. A launch with an offset is compared with one without.
+ * depth more than on the cost of a launch. A launch with an offset is compared with one without; "launch with an image" is
+ * of an empty kernel that takes one, by both.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct loop {
     cls_stream stream;
     cls_kernel kernel;
     cls_buffer buffer;
+    cls_image image; /* in its place; NULL: none */
     unsigned launches;
     size_t offset; /* of each launch's work-item */
 };
@@ -25,7 +27,9 @@ static double loop_run(void *arg, double *also) {
     const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {loop->offset, 0, 0}};
     const double start = now_seconds();
     for (unsigned i = 0; i < loop->launches; i++) {
-        const cls_arg args[] = {cls_arg_buffer(loop->buffer), cls_arg_u32(1)};
+        const cls_arg args[] = {loop->image ? cls_arg_image(loop->image)
+                                            : cls_arg_buffer(loop->buffer),
+                                cls_arg_u32(1)};
         CLS(cls_kernel_launch_async(loop->kernel, &shape, args, 2, loop->stream));
     }
     const double submitted = now_seconds();
@@ -42,6 +46,7 @@ struct bout {
     cls_kernel kernel;
     cl_kernel raw_kernel;
     cls_buffer buffer;
+    cls_image image; /* in its place; NULL: none */
     cl_command_queue in_order, out_of_order;
     unsigned launches;
 };
@@ -57,7 +62,10 @@ static struct raw_loop *raw_loop(const struct bout *bout, enum raw_events events
     struct raw_loop *loop = allocate(sizeof *loop);
     loop->queue = events == RAW_CHAINED ? bout->out_of_order : bout->in_order;
     loop->kernel = bout->raw_kernel;
-    loop->memory = rig_mem_of(bout->buffer);
+    if (bout->image)
+        CLS(cls_image_get_cl(bout->image, &loop->memory));
+    else
+        loop->memory = rig_mem_of(bout->buffer);
     loop->events = events;
     loop->launches = bout->launches;
     return loop;
@@ -69,8 +77,11 @@ static struct way raw_way(const struct bout *bout, enum raw_events events) {
 
 static void contend(const struct bout *bout, const char *what, cls_order order,
                     const struct way *rivals, unsigned n_rivals, double bar) {
-    struct loop loop = {rig_stream(bout->rig, order), bout->kernel, bout->buffer, bout->launches,
-                        0};
+    struct loop loop = {.stream = rig_stream(bout->rig, order),
+                        .kernel = bout->kernel,
+                        .buffer = bout->buffer,
+                        .image = bout->image,
+                        .launches = bout->launches};
     char name[64], also[64];
     snprintf(name, sizeof name, "%s, %s", bout->name, what);
     snprintf(also, sizeof also, "%s, %s: submit only", bout->name, what);
@@ -117,8 +128,10 @@ static unsigned calibrate(const struct bout *bout) {
 }
 
 static void offset_against_plain(const struct bout *bout) {
-    struct loop plain = {rig_stream(bout->rig, CLS_ORDER_AUTO), bout->kernel, bout->buffer,
-                         bout->launches, 0};
+    struct loop plain = {.stream = rig_stream(bout->rig, CLS_ORDER_AUTO),
+                         .kernel = bout->kernel,
+                         .buffer = bout->buffer,
+                         .launches = bout->launches};
     struct loop offset = plain;
     const struct way rival = {"without", loop_run, &plain};
     offset.offset = 1;
@@ -149,11 +162,31 @@ static void bout_of(const struct rig *rig, const char *name, const char *kernel)
         offset_against_plain(&bout);
 }
 
+static void image_bout(const struct rig *rig) {
+    const cls_image_shape shape = {
+        CLS_IMAGE_2D, {CLS_CHANNELS_RGBA, CLS_CHANNEL_U8}, CLS_ACCESS_READ, 4, 4, 1};
+    struct bout bout = {.rig = rig, .name = "launch with an image"};
+    int has = 0;
+    CLS(cls_image_format_supported(rig->context, shape.kind, shape.access, shape.format, &has));
+    if (!has) {
+        bench_note("no launch with an image: the device has none");
+        return;
+    }
+    bout.kernel = rig_kernel(rig, "nothing_of_image");
+    bout.raw_kernel = rig_raw_kernel(rig, "nothing_of_image");
+    bout.in_order = rig_queue(rig, false);
+    CLS(cls_image_create(rig->context, &shape, &bout.image));
+    bout.launches = calibrate(&bout);
+    const struct way rival =
+        raw_way(&bout, rig_capability(rig, "event_less") != 0 ? RAW_EVERY_256 : RAW_EACH);
+    contend(&bout, "in-order", CLS_ORDER_IN_ORDER, &rival, 1, rig_bar(rig, 1.10, 1.05));
+}
+
 /* Both sides add to the same word: launches that overtook each other lose additions. */
 static void check_sum(const struct rig *rig) {
     const uint32_t zero = 0;
     uint32_t sum;
-    struct loop loop = {NULL, rig_kernel(rig, "advance"), NULL, 1000, 0};
+    struct loop loop = {.kernel = rig_kernel(rig, "advance"), .launches = 1000};
     CLS(cls_buffer_from_host(rig->context, &zero, sizeof zero, &loop.buffer));
     for (int order = CLS_ORDER_AUTO; order <= CLS_ORDER_IN_ORDER; order++) {
         double also;
@@ -198,8 +231,10 @@ static void latency(const struct rig *rig) {
                         .in_order = rig_queue(rig, false),
                         .launches = bench_options()->quick ? 50 : 200};
     CLS(cls_buffer_create(rig->context, 64, &bout.buffer));
-    struct loop loop = {rig_stream(rig, CLS_ORDER_AUTO), bout.kernel, bout.buffer, bout.launches,
-                        0};
+    struct loop loop = {.stream = rig_stream(rig, CLS_ORDER_AUTO),
+                        .kernel = bout.kernel,
+                        .buffer = bout.buffer,
+                        .launches = bout.launches};
     const struct way rivals[] = {
         {"clFinish", raw_latency_run, raw_loop(&bout, RAW_NO_EVENTS)},
         {"clWaitForEvents", raw_latency_run, raw_loop(&bout, RAW_EACH)},
@@ -220,6 +255,7 @@ int main(int argc, char **argv) {
     bench_section("(a) launches, time each");
     bout_of(&rig, "launch", "nothing");
     bout_of(&rig, "dependent launch", "advance");
+    image_bout(&rig);
     latency(&rig);
     rig_close(&rig);
     return bench_end();

@@ -8,6 +8,9 @@
 
 const char bench_kernels[] =
     "kernel void nothing(global uint *p, uint v) { }\n"
+    "#ifdef __IMAGE_SUPPORT__\n"
+    "kernel void nothing_of_image(read_only image2d_t p, uint v) { }\n"
+    "#endif\n"
     "kernel void advance(global uint *p, uint v) { p[0] += v; }\n"
     "kernel void spin(global uint *p, uint v) {\n"
     "    uint x = get_global_id(0) + p[0];\n"
