@@ -558,6 +558,30 @@ cls_status spec_of_indices(const struct index_kind *kind, enum shape shape,
     return *found ? CLS_SUCCESS : publish(at, indices_spec_new(kind, shape), found);
 }
 
+/* --- sparse matrices --- */
+
+enum { SPMV_GROUP = 256 };
+
+static struct spec *spmv_spec_new(const struct spmv_kind *kind) {
+    struct spec *spec = spec_new("spmv.cl", "spmv");
+    if (!spec)
+        return NULL;
+    spec->local = kind->runs ? 1 : SPMV_GROUP;
+    snprintf(spec->label, sizeof spec->label, "spmv_%s", type_row(kind->value)->name);
+    snprintf(spec->options, sizeof spec->options, "-DREAL=%s -DOFFSET=%s -DINDEX=%s -DGROUP=%u%s",
+             kind->value == CLS_F64 ? "double -DDOUBLES" : "float", type_row(kind->offset)->opencl,
+             type_row(kind->index)->opencl, spec->local, kind->runs ? " -DRUNS" : "");
+    return spec;
+}
+
+cls_status spec_of_spmv(const struct spmv_kind *kind, const struct spec **found) {
+    static slot slots[2][2][2][2];
+    slot *at =
+        &slots[kind->value == CLS_F64][kind->offset == CLS_I64][kind->index == CLS_I64][kind->runs];
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS : publish(at, spmv_spec_new(kind), found);
+}
+
 /* --- optimizers --- */
 
 /* A CPU's work-item has 8,192 elements, as elsewhere; its vectors are so short that four of them stay in registers. */

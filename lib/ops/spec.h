@@ -193,6 +193,14 @@ struct index_kind {
 cls_status spec_of_indices(const struct index_kind *kind, enum shape shape,
                            const struct spec **spec);
 
+/* The kernel of cl/spmv.cl for values of f32 or f64, offsets and numbers of columns of i32 or i64: a row to an item of a
+ * CPU, or to a team. */
+struct spmv_kind {
+    cls_dtype value, offset, index;
+    bool runs;
+};
+cls_status spec_of_spmv(const struct spmv_kind *kind, const struct spec **spec);
+
 /* Steps of optimizers: what cl/optimizer.cl does with the arrays of a launch. */
 enum optimizer_kernel {
     OPTIMIZER_SGD,

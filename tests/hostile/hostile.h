@@ -26,6 +26,7 @@ union value {
     cls_array array;
     cls_matrix matrix;
     cls_vector vector;
+    cls_csr csr;
     cls_strided strided;
     cls_place place;
     cls_device_range range;

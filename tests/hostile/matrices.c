@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kinds of arguments: matrices of 4 x 4, vectors of 4 elements, and views of 4 x 4 with strides, of which an input is
- * transposed: "matrix:TYPE", "vector:TYPE" and "strided:TYPE" with the flags
+ * transposed: "matrix:TYPE", "vector:TYPE" and "strided:TYPE" with the flags below, and a sparse matrix of f32, "csr".
  *   out     the call writes to it
  *   behind  the same of a second one
  *   last    the same of a third one
@@ -194,9 +194,50 @@ static void bad_strided(const struct arg *arg, unsigned slot, struct bad_list *l
         add_bad(list, "an element that is repeated", CLS_ERROR_OVERLAP, value);
 }
 
+/* Whatever numbers the buffer holds as offsets and columns. */
+static union value good_csr(const struct arg *arg, unsigned slot) {
+    const cls_buffer buffer = stock.handles[BUFFER].live;
+    (void)arg;
+    (void)slot;
+    return (union value){.csr = {cls_array_of(buffer, CLS_I32, SIDE + 1),
+                                 cls_array_of(buffer, CLS_I32, 2 * SIDE),
+                                 cls_array_of(buffer, CLS_F32, 2 * SIDE), SIDE}};
+}
+
+static void bad_csr_shapes(union value value, struct bad_list *list) {
+    static const size_t counts[] = {0, SIDE, SIDE + 2, SIZE_MAX};
+    cls_csr *a = &value.csr;
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        a->offsets.count = counts[i];
+        add_bad(list, "other rows", CLS_ERROR_SIZE_MISMATCH, value);
+    }
+    a->offsets.count = SIDE + 1;
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        a->values.count = counts[i];
+        add_bad(list, "another number of values", CLS_ERROR_SIZE_MISMATCH, value);
+    }
+    a->indices.count = a->values.count;
+    add_bad(list, "entries past the end", CLS_ERROR_OUT_OF_RANGE, value);
+    a->indices.count = a->values.count = 2 * SIDE;
+    a->columns = SIDE + 1;
+    add_bad(list, "other columns", CLS_ERROR_SIZE_MISMATCH, value);
+}
+
+static void bad_csr(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    union value value = good_csr(arg, slot);
+    cls_array *const arrays[] = {&value.csr.offsets, &value.csr.indices, &value.csr.values};
+    for (size_t i = 0; i < COUNT_OF(arrays); i++) {
+        bad_fields(arg, &value,
+                   (struct view){&arrays[i]->buffer, &arrays[i]->dtype, &arrays[i]->offset}, list);
+        value = good_csr(arg, slot);
+    }
+    bad_csr_shapes(value, list);
+}
+
 const struct kind matrix_kinds[] = {
     {"matrix", good_matrix, bad_matrix, NULL},
     {"vector", good_vector, bad_vector, NULL},
     {"strided", good_strided, bad_strided, NULL},
+    {"csr", good_csr, bad_csr, NULL},
     {NULL, NULL, NULL, NULL},
 };

@@ -122,7 +122,8 @@ static bool needs_blas(const struct call_row *row) {
     bool vectors = false, matrices = false;
     for (unsigned i = 0; i < row->n_args; i++) {
         vectors = vectors || !strcmp(row->args[i].kind, "vector");
-        matrices = matrices || !strcmp(row->args[i].kind, "matrix");
+        matrices =
+            matrices || !strcmp(row->args[i].kind, "matrix") || !strcmp(row->args[i].kind, "csr");
     }
     return (vectors && !matrices) || !strcmp(row->name, "cls_blas_get_tuning");
 }
