@@ -10,13 +10,14 @@
  *
  * First elements are those of matrix_at, (offsets, indices, values, missed), and of vector_at, (x, its step, y, its step);
  * shape is (rows, columns, entries, rows or work-items). What is missed is counted unless it is at NOWHERE. range is the
- * entries of each row that a launch adds, from range.s0 up to range.s1: a launch that begins with 0 is a row's first.
+ * entries of each row that a launch adds (factors: cl/factor.cl), from range.s0 up to range.s1: a launch that begins with 0 is a row's first.
  */
 #ifdef DOUBLES
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-#define NOWHERE 0xfffffffffffffffful
+#include "factor.cl"
+
 /* Sums of an item, for as many additions under way. */
 enum { SUMS = 4 };
 
@@ -71,8 +72,11 @@ static void put(global REAL *y, REAL sum, REAL alpha, REAL beta, bool is_first) 
 
 kernel void spmv(global const OFFSET *offsets, global const INDEX *indices,
                  global const REAL *values, global const REAL *x, global REAL *y,
-                 global uint *missed, ulong4 matrix_at, ulong4 vector_at, ulong4 shape, ulong2 range,
-                 REAL alpha, REAL beta) {
+                 global uint *missed, global const REAL *alphas, global const REAL *betas,
+                 ulong4 matrix_at, ulong4 vector_at, ulong4 shape, ulong2 range, ulong2 factor_at,
+                 REAL alpha_value, REAL beta_value) {
+    const REAL alpha = factor_of(alphas, factor_at.s0, alpha_value);
+    const REAL beta = factor_of(betas, factor_at.s1, beta_value);
     const struct matrix a = {offsets + matrix_at.s0, indices + matrix_at.s1, values + matrix_at.s2,
                              x + vector_at.s0,       shape.s0,               shape.s1,
                              shape.s2,               vector_at.s1};

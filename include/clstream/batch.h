@@ -218,9 +218,10 @@ CLS_API cls_status cls_batch_dropout(cls_batch batch, cls_random random, cls_val
  * Records the matrix product alpha op(a) op(b): op(a) has `rows` by `inner` elements, op(b) `inner`
  * by `columns`. All are dense and row-major, so the result is an array of rows * columns elements.
  * Types, accuracy and factors of 0 as for cls_gemm; the result has the type of the inputs. `config` may
- * be NULL; its `beta` must be 0, its `batches` 1, and it has no bias.
+ * be NULL; its `beta` must be 0, its `batches` 1, and it has no bias and no factors on the device.
  * @retval CLS_ERROR_SIZE_MISMATCH an array has another number of elements
- * @retval CLS_ERROR_INVALID_VALUE a `beta` that is not 0, `batches` that is not 1, a bias, or an unknown activation
+ * @retval CLS_ERROR_INVALID_VALUE a `beta` that is not 0, `batches` that is not 1, a bias, a factor on the device, or an
+ *                                 unknown activation
  */
 CLS_API cls_status cls_batch_gemm(cls_batch batch, cls_value a, cls_value b, size_t rows,
                                   size_t columns, size_t inner, const cls_gemm_config *config,

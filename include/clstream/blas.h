@@ -53,7 +53,8 @@
  *
  * Statuses common to all:
  * @retval CLS_ERROR_UNSUPPORTED   a call of vectors alone in a build without CLBlast or on a device on
- *                                 which it is wrong, or the device has no f64
+ *                                 which it is wrong, the device has no f64, or cls_gemm with a factor on the
+ *                                 device
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_CONTEXT_DESTROYED
  * @retval CLS_ERROR_WRONG_CONTEXT
@@ -129,6 +130,25 @@ static inline cls_vector cls_vector_from(cls_array array) {
     return view;
 }
 
+/** A factor: a number of the host's, or an element on the device, which is read when the call's work runs. */
+typedef struct cls_factor {
+    double value; /**< the factor, rounded to the type of the operation */
+    cls_array
+        view; /**< unless its buffer is NULL, one element of that type, which is the factor instead */
+} cls_factor;
+
+/** A factor of the host's. */
+static inline cls_factor cls_factor_of(double value) {
+    cls_factor factor = {value, {NULL, CLS_F32, 0, 0}};
+    return factor;
+}
+
+/** A factor on the device: the only element of a view. */
+static inline cls_factor cls_factor_at(cls_array view) {
+    cls_factor factor = {0, view};
+    return factor;
+}
+
 /**
  * What the sums of an f32 product may be made of. Those of f64 are made of f64, those of f16 and bf16 of exact products
  * of their elements, in f32, whatever this says.
@@ -165,12 +185,18 @@ typedef struct cls_gemm_config {
     cls_unary_op activation; /**< applied to each element of the result before it is written, as
                                   CLS_UNARY_RELU, _GELU or _SILU; 0: none */
     int reserved;            /**< 0 */
+    cls_array
+        alpha_view; /**< of cls_gemv and cls_spmv: unless its buffer is NULL, a view of one element of the
+                                  type of the vectors, f32 or f64, which is the factor instead of `alpha` */
+    cls_array beta_view; /**< the same for `beta` */
 } cls_gemm_config;
 
 #define CLS_GEMM_CONFIG_INIT                                                                   \
     {                                                                                          \
         sizeof(cls_gemm_config), 0, 0, 1.0, 0.0, 1, CLS_GEMM_F32, 0, {NULL, CLS_F32, 0, 0, 1}, \
-            (cls_unary_op)0, 0                                                                 \
+            (cls_unary_op)0, 0, {NULL, CLS_F32, 0, 0}, {                                       \
+            NULL, CLS_F32, 0, 0                                                                \
+        }                                                                                      \
     }
 
 /**
@@ -216,7 +242,11 @@ CLS_API cls_status cls_gemm_explain(cls_matrix a, cls_matrix b, cls_matrix c,
                                     const cls_gemm_config *config, cls_stream stream,
                                     cls_gemm_explanation *out);
 
-/** y = activation(alpha op(a) x + beta y + bias). Waits. */
+/**
+ * y = activation(alpha op(a) x + beta y + bias). Waits. With a factor on the device (`alpha_view`, `beta_view`) the product goes
+ * to temporary memory first, from where y takes it: f32 and f64 without bias and activation, others are
+ * CLS_ERROR_UNSUPPORTED. The factors must not overlap y.
+ */
 CLS_API cls_status cls_gemv(cls_matrix a, cls_vector x, cls_vector y, const cls_gemm_config *config,
                             cls_stream stream);
 /** Like cls_gemv; only submits. */
@@ -227,6 +257,17 @@ CLS_API cls_status cls_gemv_async(cls_matrix a, cls_vector x, cls_vector y,
 CLS_API cls_status cls_axpy(double alpha, cls_vector x, cls_vector y, cls_stream stream);
 /** Like cls_axpy; only submits. */
 CLS_API cls_status cls_axpy_async(double alpha, cls_vector x, cls_vector y, cls_stream stream);
+
+/**
+ * y = alpha x + beta y, by factors of the host's or on the device, so that an iterative solver needs no step
+ * of the host. x may be y itself. A factor that is 0 leaves its operand unread, on the device too; one on the
+ * device must not overlap y. Needs no CLBlast. Waits.
+ */
+CLS_API cls_status cls_axpby(cls_factor alpha, cls_vector x, cls_factor beta, cls_vector y,
+                             cls_stream stream);
+/** Like cls_axpby; only submits. */
+CLS_API cls_status cls_axpby_async(cls_factor alpha, cls_vector x, cls_factor beta, cls_vector y,
+                                   cls_stream stream);
 
 /** x = alpha x. With `alpha` 0, x is only written, whatever it held. Waits. */
 CLS_API cls_status cls_scal(double alpha, cls_vector x, cls_stream stream);
@@ -262,7 +303,7 @@ CLS_API cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k
 
 /**
  * Returns nonzero if this build has CLBlast. Without it there are no operations on vectors alone (cls_axpy, cls_scal,
- * cls_blas_dot, cls_amax), and on GPUs large products of f32 and f64 take longer.
+ * cls_blas_dot, cls_amax) but cls_axpby, and on GPUs large products of f32 and f64 take longer.
  */
 CLS_API int cls_blas_available(void);
 

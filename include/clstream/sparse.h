@@ -34,9 +34,9 @@
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_CONTEXT_DESTROYED
  * @retval CLS_ERROR_WRONG_CONTEXT
- * @retval CLS_ERROR_TYPE_MISMATCH offsets or column numbers of another type, values and vectors of two types or
- *                                 of another type, or a `missed` that is not u32
- * @retval CLS_ERROR_SIZE_MISMATCH the shapes do not fit together, or `missed` is not one element
+ * @retval CLS_ERROR_TYPE_MISMATCH offsets or column numbers of another type, values, vectors and factors of two
+ *                                 types or of another type, or a `missed` that is not u32
+ * @retval CLS_ERROR_SIZE_MISMATCH the shapes do not fit together, or `missed` or a factor is not one element
  * @retval CLS_ERROR_INVALID_VALUE a step of 0, an unknown dtype, or an option that is cls_gemm's only
  * @retval CLS_ERROR_OUT_OF_RANGE  past the end of a buffer, or an element of a vector beyond 2^31 - 1
  * @retval CLS_ERROR_OVERLAP       y or `missed` has elements in common with another view
@@ -59,8 +59,8 @@ typedef struct cls_csr {
 } cls_csr;
 
 /**
- * y = alpha a x + beta y. Of the options only `alpha` and `beta` apply: the others must be those of
- * CLS_GEMM_CONFIG_INIT, and NULL means those. Waits.
+ * y = alpha a x + beta y. Of the options only `alpha` and `beta` apply, and their views: the others must be those of
+ * CLS_GEMM_CONFIG_INIT, and NULL means those. Factors on the device are read by the kernel, as each of the matrix is. Waits.
  */
 CLS_API cls_status cls_spmv(cls_csr a, cls_vector x, cls_vector y, const cls_gemm_config *config,
                             cls_array missed, cls_stream stream);

@@ -177,6 +177,8 @@ static cls_status check_product(const struct batch *batch, const struct batch_no
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: beta must be 0 and batches 1");
     if (sizes->config.bias.buffer)
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: a batch takes no bias");
+    if (sizes->config.alpha_view.buffer || sizes->config.beta_view.buffer)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: a batch takes no factors on the device");
     if (__builtin_mul_overflow(sizes->rows, sizes->inner, &a_count) ||
         __builtin_mul_overflow(sizes->inner, sizes->columns, &b_count) ||
         __builtin_mul_overflow(sizes->rows, sizes->columns, &count) || a->scalar || b->scalar ||

@@ -25,7 +25,7 @@ struct byte_span;
 struct op_row;
 struct foreign_library;
 
-enum { OP_MAX_VIEWS = 6, OP_MAX_ARGS = 16, OP_MAX_VALUE = 64 /* bytes */ };
+enum { OP_MAX_VIEWS = 8, OP_MAX_ARGS = 16, OP_MAX_VALUE = 64 /* bytes */ };
 
 /* A checked view: its dtype is valid, offset + count lies within the buffer, and the call keeps the buffer alive. */
 struct op_view {

@@ -2,6 +2,7 @@
 /* BLAS products with a matrix: gemm, batched gemm and gemv (clstream/blas.h). */
 #include "base/error.h"
 #include "base/sized.h"
+#include "ops/axpby.h"
 #include "ops/blas.h"
 #include "ops/product_way.h"
 #include "ops/table.h"
@@ -23,6 +24,10 @@ cls_status blas_read_config(const cls_gemm_config *config, cls_gemm_config *out)
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: %d is no activation",
                          (int)out->activation);
     return CLS_SUCCESS;
+}
+
+static bool has_factor_views(const cls_gemm_config *config) {
+    return config->alpha_view.buffer || config->beta_view.buffer;
 }
 
 /* Fills in the epilogue and the view of its bias, which has `count` elements, each for a row of the output or, unless
@@ -131,6 +136,9 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
     struct blas_work work = {.name = "gemm", .kept = kept, .waits = blocking};
     struct blas_view views[4];
     cls_status status = blas_read_config(config, &product.config);
+    if (!status && has_factor_views(&product.config))
+        status = error_set(CLS_ERROR_UNSUPPORTED,
+                           "gemm: factors on the device, which cls_gemv and cls_spmv take");
     if (!status)
         status = gemm_shape(a, b, c, &product);
     if (!status)
@@ -195,14 +203,12 @@ static cls_status gemv_check(const cls_matrix *a, const cls_vector *x, const cls
     return CLS_SUCCESS;
 }
 
-static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
-                       const cls_gemm_config *given, cls_stream stream, bool blocking) {
-    struct blas_work work = {.name = "gemv", .waits = blocking};
-    cls_gemm_config config;
+static cls_status gemv_of_numbers(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
+                                  struct buffer *const *kept, cls_gemm_config config,
+                                  cls_stream stream, bool blocking) {
+    struct blas_work work = {.name = "gemv", .kept = kept, .waits = blocking};
     struct blas_view views[4];
-    cls_status status = blas_read_config(given, &config);
-    if (!status)
-        status = gemv_check(a, x, y, &config);
+    cls_status status = gemv_check(a, x, y, &config);
     if (!status)
         status = blas_matrix_view("gemv", a, 1, &views[0]);
     if (!status)
@@ -223,6 +229,59 @@ static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vecto
     work.call.c = blas_operand(&work, 2, y->step, 0);
     status = submit(&work, &config, y->count, 1, x->count);
     return blas_end(&work, status, blocking);
+}
+
+/* op(a) x goes to the scratch of `work`, from where y takes it by the factors. */
+static cls_status by_scratch(struct blas_work *work, const cls_matrix *a, const cls_vector *x,
+                             const cls_vector *y, const cls_gemm_config *config, cls_stream stream,
+                             bool blocking) {
+    const cls_factor alpha = {config->alpha, config->alpha_view};
+    const cls_factor beta = {config->beta, config->beta_view};
+    cls_gemm_config plain = CLS_GEMM_CONFIG_INIT;
+    plain.transpose_a = config->transpose_a;
+    plain.math = config->math;
+    const cls_vector product = {NULL, y->dtype, 0, y->count, 1};
+    struct buffer *buffers[3] = {work->op.views[0].buffer, work->op.views[1].buffer};
+    const size_t bytes = y->count * cls_dtype_size(y->dtype);
+    cls_status status = op_scratch(&work->op, bytes ? bytes : 1, &buffers[2]);
+    if (!status)
+        status = gemv_of_numbers(a, x, &product, buffers, plain, stream, false);
+    if (!status)
+        status = axpby_kept(&alpha, &product, buffers[2], &beta, y, stream, blocking);
+    return status;
+}
+
+static cls_status gemv_by_views(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
+                                const cls_gemm_config *config, cls_stream stream, bool blocking) {
+    struct blas_work work = {.name = "gemv"};
+    struct blas_view views[3];
+    cls_status status = gemv_check(a, x, y, config);
+    if (!status && (config->bias.buffer || config->activation || blas_is_narrow(y->dtype) ||
+                    blas_is_narrow(a->dtype)))
+        status = error_set(CLS_ERROR_UNSUPPORTED,
+                           "gemv: factors on the device with a bias, an activation or 16 bits");
+    if (!status)
+        status = blas_matrix_view("gemv", a, 1, &views[0]);
+    if (!status)
+        status = blas_vector_view("gemv", x, &views[1]);
+    if (!status)
+        status = blas_vector_view("gemv", y, &views[2]);
+    if (!status)
+        status = blas_begin(&work, BLAS_GEMV, views, 3, BLAS_LAST_OUT, stream, blocking);
+    if (status)
+        return status;
+    status = by_scratch(&work, a, x, y, config, stream, blocking);
+    return blas_end(&work, status, false);
+}
+
+static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
+                       const cls_gemm_config *given, cls_stream stream, bool blocking) {
+    cls_gemm_config config;
+    cls_status status = blas_read_config(given, &config);
+    if (status)
+        return status;
+    return has_factor_views(&config) ? gemv_by_views(a, x, y, &config, stream, blocking)
+                                     : gemv_of_numbers(a, x, y, NULL, config, stream, blocking);
 }
 
 cls_status cls_gemv(cls_matrix a, cls_vector x, cls_vector y, const cls_gemm_config *config,

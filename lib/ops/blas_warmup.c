@@ -33,6 +33,8 @@ static cls_status small_calls(cls_context context, cls_buffer memory, cls_dtype 
         status = cls_gemm_async(a, a, c, &two, stream);
     if (!status)
         status = cls_gemv_async(a, x, y, NULL, stream);
+    if (!status && !blas_is_narrow(dtype))
+        status = cls_axpby_async(cls_factor_of(1), x, cls_factor_of(1), y, stream);
     if (!blas_available() || blas_is_narrow(dtype) || !has_vectors(context, dtype))
         return status;
     if (!status)

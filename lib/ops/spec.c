@@ -582,6 +582,23 @@ cls_status spec_of_spmv(const struct spmv_kind *kind, const struct spec **found)
     return *found ? CLS_SUCCESS : publish(at, spmv_spec_new(kind), found);
 }
 
+static struct spec *axpby_spec_new(const struct type_row *type) {
+    struct spec *spec = spec_new("axpby.cl", "axpby");
+    if (!spec)
+        return NULL;
+    snprintf(spec->label, sizeof spec->label, "axpby_%s", type->name);
+    snprintf(spec->options, sizeof spec->options, "-DREAL=%s",
+             type->dtype == CLS_F64 ? "double -DDOUBLES" : "float");
+    return spec;
+}
+
+cls_status spec_of_axpby(cls_dtype dtype, const struct spec **found) {
+    static slot slots[2];
+    slot *at = &slots[dtype == CLS_F64];
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS : publish(at, axpby_spec_new(type_row(dtype)), found);
+}
+
 /* --- optimizers --- */
 
 /* A CPU's work-item has 8,192 elements, as elsewhere; its vectors are so short that four of them stay in registers. */

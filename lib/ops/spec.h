@@ -201,6 +201,9 @@ struct spmv_kind {
 };
 cls_status spec_of_spmv(const struct spmv_kind *kind, const struct spec **spec);
 
+/* That of cl/axpby.cl, for vectors of f32 or f64. */
+cls_status spec_of_axpby(cls_dtype dtype, const struct spec **spec);
+
 /* Steps of optimizers: what cl/optimizer.cl does with the arrays of a launch. */
 enum optimizer_kernel {
     OPTIMIZER_SGD,

@@ -7,6 +7,7 @@
 #include "driver/quirk.h"
 #include "memory/buffer.h"
 #include "ops/blas.h"
+#include "ops/factor.h"
 #include "ops/reduction_cut.h"
 #include "ops/spec.h"
 
@@ -18,13 +19,15 @@ enum {
 
 enum { OFFSETS, COLUMN_OF, VALUES, X, Y, MISSED };
 
-/* A call. Its views are those of the matrix, x, y and, if what is missed is counted, its number. */
+/* A call. Its views are those of the matrix, x, y, if what is missed is counted its number, and the factors that are
+ * on the device. */
 struct spmv_call {
-    struct blas_view views[MISSED + 1];
+    struct blas_view views[OP_MAX_VIEWS];
+    unsigned n_views;
     bool counted;
     size_t rows, columns, entries;
     size_t x_step, y_step;
-    double alpha, beta; /* rounded to the type of the values */
+    struct factor alpha, beta;
     struct op_call op;
 };
 
@@ -92,6 +95,10 @@ static cls_status spmv_check(const struct spmv_call *call) {
     if (!status && call->counted)
         status = spmv_check_missed(&views[MISSED]);
     if (!status)
+        status = factor_check(&call->op, "spmv", &call->alpha, views[VALUES].dtype);
+    if (!status)
+        status = factor_check(&call->op, "spmv", &call->beta, views[VALUES].dtype);
+    if (!status)
         status = spmv_check_overlap(call, Y);
     if (!status && call->counted)
         status = spmv_check_overlap(call, MISSED);
@@ -140,16 +147,20 @@ static unsigned spmv_args(const struct spmv_call *call, size_t rows_or_team,
     for (unsigned i = OFFSETS; i <= Y; i++)
         args[n++] = op_arg_span(views[i].buffer, i == Y, &call->views[i].span);
     args[n++] = op_arg_view(&views[call->counted ? MISSED : OFFSETS], call->counted);
+    args[n++] = factor_buffer_arg(&call->op, &call->alpha, VALUES);
+    args[n++] = factor_buffer_arg(&call->op, &call->beta, VALUES);
     args[n++] = op_arg_value(matrix_at, sizeof matrix_at);
     args[n++] = op_arg_value(vector_at, sizeof vector_at);
     args[n++] = op_arg_value(shape, sizeof shape);
     args[n++] = op_arg_pair(0, UINT64_MAX);
-    args[n++] = blas_factor_arg(f64, call->alpha);
-    args[n++] = blas_factor_arg(f64, call->beta);
+    args[n++] =
+        op_arg_pair(factor_place(&call->op, &call->alpha), factor_place(&call->op, &call->beta));
+    args[n++] = blas_factor_arg(f64, call->alpha.value);
+    args[n++] = blas_factor_arg(f64, call->beta.value);
     return n;
 }
 
-enum { RANGE_ARG = 9 };
+enum { RANGE_ARG = 11 };
 
 static cls_status spmv_launch(struct spmv_call *call) {
     const struct spec *spec;
@@ -176,13 +187,21 @@ static cls_status spmv_launch(struct spmv_call *call) {
 
 /* --- calls --- */
 
+static void take_optional(struct spmv_call *call, const cls_gemm_config *config,
+                          const cls_array *missed, bool f64) {
+    call->counted = missed->buffer != NULL;
+    call->n_views = MISSED;
+    if (call->counted)
+        call->views[call->n_views++] = blas_array_view(missed);
+    call->alpha = factor_take(config->alpha, &config->alpha_view, f64, call->views, &call->n_views);
+    call->beta = factor_take(config->beta, &config->beta_view, f64, call->views, &call->n_views);
+}
+
 static cls_status spmv_views(struct spmv_call *call, const cls_csr *a, const cls_vector *x,
-                             const cls_vector *y, const cls_array *missed) {
+                             const cls_vector *y) {
     call->views[OFFSETS] = blas_array_view(&a->offsets);
     call->views[COLUMN_OF] = blas_array_view(&a->indices);
     call->views[VALUES] = blas_array_view(&a->values);
-    call->views[MISSED] = blas_array_view(missed);
-    call->counted = missed->buffer != NULL;
     call->rows = y->count;
     call->columns = a->columns;
     call->entries = a->values.count;
@@ -193,20 +212,17 @@ static cls_status spmv_views(struct spmv_call *call, const cls_csr *a, const cls
 }
 
 static cls_status spmv_begin(struct spmv_call *call, cls_stream stream, bool blocking) {
-    const cls_array *arrays[MISSED + 1];
-    const unsigned n = call->counted ? MISSED + 1 : MISSED;
-    for (unsigned i = 0; i < n; i++)
+    const cls_array *arrays[OP_MAX_VIEWS];
+    for (unsigned i = 0; i < call->n_views; i++)
         arrays[i] = &call->views[i].array;
-    return op_begin(&call->op, stream, arrays, n, blocking);
+    return op_begin(&call->op, stream, arrays, call->n_views, blocking);
 }
 
 /* Nothing is left to do without rows, or where y stays as it is. */
-static cls_status spmv_submit(struct spmv_call *call, const cls_gemm_config *config) {
-    const bool f64 = call->op.views[VALUES].dtype == CLS_F64;
-    call->alpha = f64 ? config->alpha : (double)(float)config->alpha;
-    call->beta = f64 ? config->beta : (double)(float)config->beta;
-    return call->rows && (call->alpha != 0 || call->beta != 1) ? spmv_launch(call)
-                                                               : op_check_stream(&call->op);
+static cls_status spmv_submit(struct spmv_call *call) {
+    return call->rows && !(factor_is(&call->alpha, 0) && factor_is(&call->beta, 1))
+               ? spmv_launch(call)
+               : op_check_stream(&call->op);
 }
 
 static cls_status spmv(const cls_csr *a, const cls_vector *x, const cls_vector *y,
@@ -220,14 +236,16 @@ static cls_status spmv(const cls_csr *a, const cls_vector *x, const cls_vector *
     if (!status)
         status = spmv_check_shape(a, x, y);
     if (!status)
-        status = spmv_views(&call, a, x, y, missed);
-    if (!status)
-        status = spmv_begin(&call, stream, blocking);
+        status = spmv_views(&call, a, x, y);
+    if (status)
+        return status;
+    take_optional(&call, &config, missed, a->values.dtype == CLS_F64);
+    status = spmv_begin(&call, stream, blocking);
     if (status)
         return status;
     status = spmv_check(&call);
     if (!status)
-        status = spmv_submit(&call, &config);
+        status = spmv_submit(&call);
     return op_end(&call.op, status, blocking);
 }
 

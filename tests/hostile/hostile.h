@@ -21,6 +21,7 @@ union value {
     size_t size;
     uint64_t ticks;
     double factor;
+    cls_factor scalar;
     unsigned count;
     int number;
     cls_array array;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kinds of arguments: matrices of 4 x 4, vectors of 4 elements, and views of 4 x 4 with strides, of which an input is
- * transposed: "matrix:TYPE", "vector:TYPE" and "strided:TYPE" with the flags below, and a sparse matrix of f32, "csr".
+ * transposed: "matrix:TYPE", "vector:TYPE" and "strided:TYPE" with the flags below, a sparse matrix of f32, "csr", and a factor on the device, "scalar".
  *   out     the call writes to it
  *   behind  the same of a second one
  *   last    the same of a third one
@@ -234,10 +234,47 @@ static void bad_csr(const struct arg *arg, unsigned slot, struct bad_list *list)
     bad_csr_shapes(value, list);
 }
 
+static union value good_scalar(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return (union value){.scalar =
+                             cls_factor_at(cls_array_of(stock.handles[BUFFER].live, CLS_F32, 1))};
+}
+
+/* One without a buffer is a number. */
+static void bad_scalar(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    const struct handles *of = &stock.handles[BUFFER];
+    const struct {
+        void *buffer;
+        cls_status status;
+    } buffers[] = {
+        {of->stale, CLS_ERROR_INVALID_HANDLE},
+        {stock.handles[STREAM].live, CLS_ERROR_INVALID_HANDLE},
+        {of->orphan, CLS_ERROR_CONTEXT_DESTROYED},
+        {of->foreign, CLS_ERROR_WRONG_CONTEXT},
+        {stock.from, CLS_ERROR_OVERLAP},
+    };
+    const cls_array good = good_scalar(arg, slot).scalar.view;
+    union value value = {.scalar = {0, good}};
+    for (size_t i = 0; i < COUNT_OF(buffers); i++) {
+        value.scalar.view.buffer = buffers[i].buffer;
+        add_bad(list, "a bad buffer", buffers[i].status, value);
+    }
+    value.scalar.view = good;
+    value.scalar.view.offset = SIZE_MAX;
+    add_bad(list, "an offset past the end", CLS_ERROR_OUT_OF_RANGE, value);
+    value.scalar.view = good;
+    value.scalar.view.count = 2;
+    add_bad(list, "two elements", CLS_ERROR_SIZE_MISMATCH, value);
+    value.scalar.view = good;
+    value.scalar.view.dtype = CLS_I32;
+    add_bad(list, "another dtype", CLS_ERROR_TYPE_MISMATCH, value);
+    value.scalar.view.dtype = (cls_dtype)1000;
+    add_bad(list, "an unknown dtype", CLS_ERROR_INVALID_VALUE, value);
+}
+
 const struct kind matrix_kinds[] = {
-    {"matrix", good_matrix, bad_matrix, NULL},
-    {"vector", good_vector, bad_vector, NULL},
-    {"strided", good_strided, bad_strided, NULL},
-    {"csr", good_csr, bad_csr, NULL},
-    {NULL, NULL, NULL, NULL},
+    {"matrix", good_matrix, bad_matrix, NULL},    {"vector", good_vector, bad_vector, NULL},
+    {"strided", good_strided, bad_strided, NULL}, {"csr", good_csr, bad_csr, NULL},
+    {"scalar", good_scalar, bad_scalar, NULL},    {NULL, NULL, NULL, NULL},
 };
