@@ -39,7 +39,8 @@ check "every example has a row in README" "$(without_row)"
 need_device
 
 for name in bandwidth double_buffering triple_buffering four_streams query loader stages analysis \
-    fork_join graph task_graph fusion inference data_parallel all_reduce peer_copy lattice; do
+    fork_join graph task_graph fusion inference data_parallel all_reduce peer_copy lattice \
+    conjugate_gradients; do
     run_example "$name"
 done
 finish
