@@ -284,6 +284,19 @@ CLS_API cls_status cls_blas_dot(cls_vector x, cls_vector y, void *result, cls_st
 CLS_API cls_status cls_blas_dot_async(cls_vector x, cls_vector y, cls_array out, cls_stream stream);
 
 /**
+ * The square root of the sum of x[i] x[i], written to one element of their type on the host. The squares and their
+ * sum have to be in the range of the type. Waits. That of no elements is 0.
+ */
+CLS_API cls_status cls_nrm2(cls_vector x, void *result, cls_stream stream);
+/** Like cls_nrm2, into a view of one element; only submits. */
+CLS_API cls_status cls_nrm2_async(cls_vector x, cls_array out, cls_stream stream);
+
+/** The sum of the magnitudes of x, written to one element of their type on the host. Waits. That of no elements is 0. */
+CLS_API cls_status cls_asum(cls_vector x, void *result, cls_stream stream);
+/** Like cls_asum, into a view of one element; only submits. */
+CLS_API cls_status cls_asum_async(cls_vector x, cls_array out, cls_stream stream);
+
+/**
  * The index, from 0, of an element of the greatest magnitude. If there are several, it is any of
  * them; if there is a NaN, it is any index. Waits. No elements: CLS_ERROR_INVALID_VALUE.
  */
@@ -303,7 +316,7 @@ CLS_API cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k
 
 /**
  * Returns nonzero if this build has CLBlast. Without it there are no operations on vectors alone (cls_axpy, cls_scal,
- * cls_blas_dot, cls_amax) but cls_axpby, and on GPUs large products of f32 and f64 take longer.
+ * cls_blas_dot, cls_nrm2, cls_asum, cls_amax) but cls_axpby, and on GPUs large products of f32 and f64 take longer.
  */
 CLS_API int cls_blas_available(void);
 

@@ -98,6 +98,16 @@ static int dot(const struct blas_call *x, cl_command_queue *queue, cl_event *eve
                                                 x->b.step, queue, event);
 }
 
+static int nrm2(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
+    return (x->f64 ? CLBlastDnrm2 : CLBlastSnrm2)(x->n, x->c.memory, x->c.offset, x->a.memory,
+                                                  x->a.offset, x->a.step, queue, event);
+}
+
+static int asum(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
+    return (x->f64 ? CLBlastDasum : CLBlastSasum)(x->n, x->c.memory, x->c.offset, x->a.memory,
+                                                  x->a.offset, x->a.step, queue, event);
+}
+
 /* CLBlast 1.5 returns the index within the buffer instead of the vector, so the vector is copied to its own buffer. */
 static int amax(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
     const bool is_buffer = x->a.offset == 0 && x->a.step == 1;
@@ -117,7 +127,8 @@ static int (*const routines[BLAS_ROUTINES])(const struct blas_call *, cl_command
     [BLAS_GEMM] = gemm, [BLAS_GEMM_BATCHED] = gemm_batched,
     [BLAS_GEMV] = gemv, [BLAS_AXPY] = axpy,
     [BLAS_SCAL] = scal, [BLAS_DOT] = dot,
-    [BLAS_AMAX] = amax,
+    [BLAS_AMAX] = amax, [BLAS_NRM2] = nrm2,
+    [BLAS_ASUM] = asum,
 };
 
 bool blas_available(void) { return true; }
@@ -329,8 +340,8 @@ bool blas_set_tuning(const struct device *device, bool f64, const cls_blas_tunin
 
 cl_mem *blas_memory(void *arguments, unsigned view) {
     static const unsigned char outputs[BLAS_ROUTINES] = {
-        [BLAS_GEMM] = 2, [BLAS_GEMM_BATCHED] = 2, [BLAS_GEMV] = 2, [BLAS_AXPY] = 1,
-        [BLAS_SCAL] = 0, [BLAS_DOT] = 2,          [BLAS_AMAX] = 1,
+        [BLAS_GEMM] = 2, [BLAS_GEMM_BATCHED] = 2, [BLAS_GEMV] = 2, [BLAS_AXPY] = 1, [BLAS_SCAL] = 0,
+        [BLAS_DOT] = 2,  [BLAS_AMAX] = 1,         [BLAS_NRM2] = 1, [BLAS_ASUM] = 1,
     };
     struct blas_call *call = arguments;
     if (view == outputs[call->routine])

@@ -25,6 +25,8 @@ enum blas_routine {
     BLAS_SCAL,
     BLAS_DOT,
     BLAS_AMAX,
+    BLAS_NRM2,
+    BLAS_ASUM,
     BLAS_ROUTINES
 };
 
@@ -51,7 +53,7 @@ struct blas_call {
     size_t batches;
     double alpha, beta;
     struct blas_operand a, b,
-        c;            /* gemm; a, x, y of gemv; x, y of the others; out of dot and amax is c */
+        c; /* gemm; a, x, y of gemv; x, y of the others; out of dot, amax, nrm2 and asum is c */
     cl_mem temporary; /* temporary memory of blas_temporary's size; NULL: none needed */
 };
 

@@ -16,6 +16,8 @@ static const char *const labels[BLAS_ROUTINES][2] = {
     [BLAS_SCAL] = {"scal_f32", "scal_f64"},
     [BLAS_DOT] = {"blas_dot_f32", "blas_dot_f64"},
     [BLAS_AMAX] = {"amax_f32", "amax_f64"},
+    [BLAS_NRM2] = {"nrm2_f32", "nrm2_f64"},
+    [BLAS_ASUM] = {"asum_f32", "asum_f64"},
 };
 
 /* offset + (a - 1) * a_step + (b - 1) * b_step + (c - 1) elements, as far as CLBlast counts. */

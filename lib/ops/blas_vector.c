@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* BLAS operations on vectors: axpy, scal, dot and amax (clstream/blas.h). */
+/* BLAS operations on vectors: axpy, scal, dot, nrm2, asum and amax (clstream/blas.h). */
 #include <string.h>
 
 #include "base/error.h"
@@ -169,5 +169,25 @@ cls_status cls_amax(cls_vector x, uint32_t *index, cls_stream stream) {
 
 cls_status cls_amax_async(cls_vector x, cls_array out, cls_stream stream) {
     const struct folding folding = {"amax", BLAS_AMAX, &x, NULL, &out, NULL};
+    return fold(&folding, stream);
+}
+
+cls_status cls_nrm2(cls_vector x, void *result, cls_stream stream) {
+    const struct folding folding = {"nrm2", BLAS_NRM2, &x, NULL, NULL, result};
+    return fold(&folding, stream);
+}
+
+cls_status cls_nrm2_async(cls_vector x, cls_array out, cls_stream stream) {
+    const struct folding folding = {"nrm2", BLAS_NRM2, &x, NULL, &out, NULL};
+    return fold(&folding, stream);
+}
+
+cls_status cls_asum(cls_vector x, void *result, cls_stream stream) {
+    const struct folding folding = {"asum", BLAS_ASUM, &x, NULL, NULL, result};
+    return fold(&folding, stream);
+}
+
+cls_status cls_asum_async(cls_vector x, cls_array out, cls_stream stream) {
+    const struct folding folding = {"asum", BLAS_ASUM, &x, NULL, &out, NULL};
     return fold(&folding, stream);
 }

@@ -46,6 +46,10 @@ static cls_status small_calls(cls_context context, cls_buffer memory, cls_dtype 
     if (!status)
         status = cls_blas_dot_async(x, x, cls_array_at(memory, dtype, half, 1), stream);
     if (!status)
+        status = cls_nrm2_async(x, cls_array_at(memory, dtype, half, 1), stream);
+    if (!status)
+        status = cls_asum_async(x, cls_array_at(memory, dtype, half, 1), stream);
+    if (!status)
         status = cls_amax_async(x, cls_array_at(memory, CLS_U32, 2 * half, 1), stream);
     return status;
 }

@@ -156,6 +156,37 @@ static void products_of_nothing(cls_dtype type) {
 
 /* --- the rest --- */
 
+/* nrm2 and asum of a vector, to the host and to the device. */
+static void check_norms(cls_dtype type, const struct values *x, cls_vector view) {
+    struct values out = values_make(type, 2, 8);
+    union {
+        float f;
+        double d;
+    } results[2];
+    double squares = 0, sum = 0;
+    for (size_t i = 0; i < view.count; i++) {
+        const double value = x->x[view.offset + i * view.step];
+        squares += value * value;
+        sum += fabs(value);
+    }
+    OK(cls_nrm2(view, &results[0], NULL));
+    OK(cls_asum(view, &results[1], NULL));
+    out.x[0] = type == CLS_F64 ? results[0].d : (double)results[0].f;
+    out.x[1] = type == CLS_F64 ? results[1].d : (double)results[1].f;
+    assert_true(fabs(out.x[0] - sqrt(squares)) <= unit(type) * sqrt(squares) * (double)view.count);
+    assert_true(fabs(out.x[1] - sum) <= unit(type) * sum * (double)view.count);
+    OK(cls_nrm2_async(view, cls_array_at(out.buffer, type, 0, 1), NULL));
+    OK(cls_asum_async(view, cls_array_at(out.buffer, type, 1, 1), NULL));
+    check_values("norms", &out, 0);
+    view.count = 0;
+    OK(cls_nrm2(view, &results[0], NULL));
+    assert_true(results[0].f == 0);
+    OK(cls_asum_async(view, cls_array_at(out.buffer, type, 1, 1), NULL));
+    out.x[1] = 0;
+    check_values("the sum of nothing", &out, 0);
+    values_free(&out);
+}
+
 static void vectors(cls_dtype type) {
     enum { N = 1000, STEP = 3 };
     struct values x = values_make(type, N * STEP, 5), y = values_make(type, N + 20, 6);
@@ -173,6 +204,7 @@ static void vectors(cls_dtype type) {
     OK(cls_blas_dot(vx, vy, &result, NULL));
     const double got = type == CLS_F64 ? result.d : (double)result.f;
     assert_true(fabs(got - dot) <= unit(type) * N * 8);
+    check_norms(type, &x, vx);
     OK(cls_amax(vx, &index, NULL));
     assert_int_equal(index, 417);
     OK(cls_axpy(0.25, vx, vy, NULL));
