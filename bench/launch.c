@@ -179,7 +179,7 @@ static void image_bout(const struct rig *rig) {
     bout.launches = calibrate(&bout);
     const struct way rival =
         raw_way(&bout, rig_capability(rig, "event_less") != 0 ? RAW_EVERY_256 : RAW_EACH);
-    contend(&bout, "in-order", CLS_ORDER_IN_ORDER, &rival, 1, rig_bar(rig, 1.10, 1.05));
+    contend(&bout, "in-order", CLS_ORDER_IN_ORDER, &rival, 1, 1.05 * rig_bar(rig, 1.10, 1.05));
 }
 
 /* Both sides add to the same word: launches that overtook each other lose additions. */

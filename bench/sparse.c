@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sparse matrices by vectors, in products a second counted as bytes: each value, column number, offset and element of the
- * vectors once. Against a loop in C, one thread for each of the device's cores, each of which has as many entries as the others.
+ * vectors once. On a CPU against a loop in C, one thread for each of its cores, each of which has as many entries as the
+ * others; on a GPU against copies of the values in its memory.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct matrix {
     size_t rows, entries;
     int32_t *offsets, *indices;
     float *values, *x, *y;
-    cls_buffer buffers[5];
+    cls_buffer buffers[6]; /* the last has room for copies of the values */
     cls_csr csr;
     cls_stream stream;
     unsigned threads, batch;
@@ -106,12 +107,10 @@ static void matrix_open(struct matrix *matrix, const struct rig *rig, const stru
     const struct {
         const void *from;
         size_t count;
-    } arrays[] = {{matrix->offsets, matrix->rows + 1},
-                  {matrix->indices, matrix->entries},
-                  {matrix->values, matrix->entries},
-                  {matrix->x, matrix->rows},
-                  {matrix->y, matrix->rows}};
-    for (int i = 0; i < 5; i++)
+    } arrays[] = {{matrix->offsets, matrix->rows + 1}, {matrix->indices, matrix->entries},
+                  {matrix->values, matrix->entries},   {matrix->x, matrix->rows},
+                  {matrix->y, matrix->rows},           {matrix->values, matrix->entries}};
+    for (int i = 0; i < 6; i++)
         matrix->buffers[i] = upload(rig, arrays[i].from, arrays[i].count);
     matrix->csr =
         (cls_csr){cls_array_of(matrix->buffers[0], CLS_I32, matrix->rows + 1),
@@ -120,7 +119,7 @@ static void matrix_open(struct matrix *matrix, const struct rig *rig, const stru
 }
 
 static void matrix_close(struct matrix *matrix) {
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         CLS(cls_buffer_destroy(matrix->buffers[i]));
     CLS(cls_stream_destroy(matrix->stream));
     free(matrix->offsets);
@@ -199,18 +198,30 @@ static double theirs(void *arg, double *also) {
     return rate(matrix, now_seconds() - start);
 }
 
+static double copies(void *arg, double *also) {
+    const struct matrix *matrix = arg;
+    const size_t bytes = 4 * matrix->entries;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < matrix->batch; i++)
+        CLS(cls_copy_d2d_async(matrix->buffers[5], 0, matrix->buffers[2], 0, bytes,
+                               matrix->stream));
+    CLS(cls_stream_synchronize(matrix->stream));
+    *also = 0;
+    return 1e-9 * 2 * (double)bytes * matrix->batch / (now_seconds() - start);
+}
+
 static void product(const struct rig *rig, const struct plan *plan) {
     struct matrix matrix;
     if (!bench_wants(plan->name))
         return;
     matrix_open(&matrix, rig, plan);
-    const struct way rival = {"C loop", theirs, &matrix};
+    const struct way rivals[] = {{"copies", copies, &matrix}, {"C loop", theirs, &matrix}};
     bench_contest(&(struct contest){.name = plan->name,
                                     .unit = "GB/s",
                                     .measure = MEASURE_RATE,
                                     .ours = {"clstream", ours, &matrix},
-                                    .rivals = &rival,
-                                    .n_rivals = rig_is_cpu(rig) ? 1 : 0,
+                                    .rivals = &rivals[rig_is_cpu(rig)],
+                                    .n_rivals = 1,
                                     .rounds = bench_options()->quick ? 3 : 15,
                                     .warm_up = 1});
     matrix_close(&matrix);
