@@ -70,6 +70,32 @@ static void put(global REAL *y, REAL sum, REAL alpha, REAL beta, bool is_first) 
     *y = alpha != 0 ? alpha * sum + old : old;
 }
 
+#ifndef RUNS
+#include "lanes.cl"
+#ifdef LANES
+OF_LANE(REAL)
+#else
+#define LANES 1
+#define of_lane(mine, mask) (mine)
+#endif
+
+/* The sum of a team's items, for the first of them: in local memory, and of the last LANES from lane to lane. */
+static REAL merged(REAL mine, uint lanes, local REAL *sums) {
+    const uint me = get_local_id(0), lane = me & (lanes - 1);
+    uint apart = lanes / 2;
+    if (apart >= LANES)
+        sums[me] = mine;
+    for (; apart >= LANES; apart /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane < apart)
+            sums[me] = mine += sums[me + apart];
+    }
+    for (; apart > 0; apart /= 2)
+        mine += of_lane(mine, apart);
+    return mine;
+}
+#endif
+
 kernel void spmv(global const OFFSET *offsets, global const INDEX *indices,
                  global const REAL *values, global const REAL *x, global REAL *y,
                  global uint *missed, global const REAL *alphas, global const REAL *betas,
@@ -98,14 +124,9 @@ kernel void spmv(global const OFFSET *offsets, global const INDEX *indices,
     ulong2 part = 0;
     if (row < a.rows && alpha != 0)
         part = entries_of(&a, row, range, &wrong);
-    sums[me] = sum_of(&a, part, lane, lanes, &missed_here);
-    for (uint apart = lanes / 2; apart > 0; apart /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane < apart)
-            sums[me] += sums[me + apart];
-    }
+    const REAL sum = merged(sum_of(&a, part, lane, lanes, &missed_here), lanes, sums);
     if (lane == 0 && row < a.rows && (is_first || part.s0 < part.s1))
-        put(y + row * vector_at.s3, sums[me], alpha, beta, is_first);
+        put(y + row * vector_at.s3, sum, alpha, beta, is_first);
     if (lane == 0)
         missed_here += wrong;
 #endif

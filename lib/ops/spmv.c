@@ -14,6 +14,7 @@
 enum {
     CPU_ITEMS = 16,   /* of each unit, so that rows of unequal lengths spread */
     MOST_ROWS = 4096, /* of a CPU's item */
+    SHORT_ROW = 8,    /* entries of a row, below which a GPU's item takes it alone */
     SHORT_LOOP = 8192 /* entries, where a driver stops counting steps at 65,535 */
 };
 
@@ -125,10 +126,12 @@ static bool loops_are_short(const struct spmv_call *call) {
     return call->op.device->quirks & QUIRK_SHORT_LOOPS;
 }
 
-/* Rows of a CPU's item, or items of a team: about as many as the mean of the rows' entries, a power of two. */
+/* Rows of a CPU's item, or items of a team: about as many as the mean of the rows' entries, a power of two. A short row
+ * goes to one, whose loads wait for each other less often than those of more teams. */
 static size_t rows_or_team(const struct spmv_call *call, size_t local) {
+    const size_t mean = call->entries / call->rows;
     if (local > 1)
-        return power_of_two_below(clamp(call->entries / call->rows, 1, local));
+        return mean < SHORT_ROW ? 1 : power_of_two_below(lesser(mean, local));
     return loops_are_short(call)
                ? 1
                : clamp(call->rows / (CPU_ITEMS * reduction_units(call->op.device)), 1, MOST_ROWS);
