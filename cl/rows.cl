@@ -249,7 +249,7 @@ struct row {
 static void take_label(struct row *row, uint label, global const element *in) {
     row->label = label;
     row->score = NAN;
-    if (label < row->columns) {
+    if (label < (ulong)row->columns) {
         split_value value = {UNPACK(TYPE, (elements)in[label])};
         row->score = value.each[0];
     }
@@ -315,7 +315,7 @@ static T written(T power, const struct row *row, place column) { return power * 
 #else
 static T written(T power, const struct row *row, place column) {
     split_value value = {power * ((E)1 / row->s)};
-    if (row->label >= row->columns)
+    if (row->label >= (ulong)row->columns)
         return row->label == NO_LABEL ? (T)0 : (T)NAN;
     for (uint i = 0; i < W; i++)
         if (column + i == row->label)
