@@ -146,7 +146,7 @@ static void make_texels(unsigned char *in, size_t bytes, bool of_halves) {
         memcpy(in + i, &half, sizeof half);
 }
 
-static cls_status finish(const struct images *images, cls_status status) {
+static cls_status finish_images(const struct images *images, cls_status status) {
     driver_enter(images->device);
     const cl_int code = clFinish(images->queue);
     driver_leave(images->device);
@@ -158,7 +158,7 @@ static cls_status run_image_trial(const struct images *images, bool *right) {
     static unsigned char in[HEIGHT * (WIDTH + GAP) * 4], out[OUT_HEIGHT * (OUT_WIDTH + GAP) * 4];
     memset(out, 0, sizeof out);
     make_texels(in, sizeof in, images->of_halves);
-    cls_status status = finish(images, use(images, in, out));
+    cls_status status = finish_images(images, use(images, in, out));
     if (!status)
         *right = texels_are_right(out, images->of_halves);
     return status;
@@ -216,7 +216,7 @@ static cls_status try_layers(struct device *device, cl_context context, bool *ri
     memset(out, 0, sizeof out);
     cls_status status = make_layers(&images, device, context);
     if (!status)
-        status = finish(&images, use_layers(&images, in, out, &refused));
+        status = finish_images(&images, use_layers(&images, in, out, &refused));
     if (!status)
         *right = !refused && !memcmp(in, out, sizeof in);
     release_images(&images, status != CLS_SUCCESS);
