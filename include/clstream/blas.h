@@ -53,8 +53,8 @@
  *
  * Statuses common to all:
  * @retval CLS_ERROR_UNSUPPORTED   a call of vectors alone in a build without CLBlast or on a device on
- *                                 which it is wrong, the device has no f64, or cls_gemm with a factor on the
- *                                 device
+ *                                 which it is wrong, the device has no f64, or a product with a factor on the
+ *                                 device and a bias, an activation or types of 16 bits
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_CONTEXT_DESTROYED
  * @retval CLS_ERROR_WRONG_CONTEXT
@@ -186,8 +186,8 @@ typedef struct cls_gemm_config {
                                   CLS_UNARY_RELU, _GELU or _SILU; 0: none */
     int reserved;            /**< 0 */
     cls_array
-        alpha_view; /**< of cls_gemv and cls_spmv: unless its buffer is NULL, a view of one element of the
-                                  type of the vectors, f32 or f64, which is the factor instead of `alpha` */
+        alpha_view; /**< unless its buffer is NULL, a view of one element of the output's type, f32 or
+                                  f64, which is the factor instead of `alpha` */
     cls_array beta_view; /**< the same for `beta` */
 } cls_gemm_config;
 
@@ -201,7 +201,9 @@ typedef struct cls_gemm_config {
 
 /**
  * c = activation(alpha op(a) op(b) + beta c + bias), for every matrix of a batch. Waits. Bias and activation
- * take place where the sums are, before they are written; with CLBlast they are a launch of their own.
+ * take place where the sums are, before they are written; with CLBlast they are a launch of their own. With a factor on
+ * the device (`alpha_view`, `beta_view`) the product goes to temporary memory first, as large as c without gaps, from where
+ * c takes it. The factors must not overlap c.
  */
 CLS_API cls_status cls_gemm(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
                             cls_stream stream);
@@ -243,9 +245,7 @@ CLS_API cls_status cls_gemm_explain(cls_matrix a, cls_matrix b, cls_matrix c,
                                     cls_gemm_explanation *out);
 
 /**
- * y = activation(alpha op(a) x + beta y + bias). Waits. With a factor on the device (`alpha_view`, `beta_view`) the product goes
- * to temporary memory first, from where y takes it: f32 and f64 without bias and activation, others are
- * CLS_ERROR_UNSUPPORTED. The factors must not overlap y.
+ * y = activation(alpha op(a) x + beta y + bias). Waits. Factors on the device are as those of cls_gemm.
  */
 CLS_API cls_status cls_gemv(cls_matrix a, cls_vector x, cls_vector y, const cls_gemm_config *config,
                             cls_stream stream);

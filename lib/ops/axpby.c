@@ -11,9 +11,12 @@ enum { X, Y };
 
 /* A call. Its views are x, y and the factors that are on the device. */
 struct axpby_call {
+    const char *name; /* for messages */
     struct blas_view views[4];
     unsigned n_views;
     size_t count, x_step, y_step;
+    bool matrices; /* y has this shape, see cl/axpby.cl, in place of a step */
+    uint64_t shape[4];
     struct factor alpha, beta;
     struct op_call op;
 };
@@ -26,21 +29,22 @@ static cls_status axpby_check_overlap(const struct axpby_call *call) {
         if (i != Y && !(i == X && in_place) &&
             buffer_spans_overlap(views[i].buffer, call->views[i].span, views[Y].buffer,
                                  call->views[Y].span))
-            return error_set(CLS_ERROR_OVERLAP, "axpby: y overlaps %s", i == X ? "x" : "a factor");
+            return error_set(CLS_ERROR_OVERLAP, "%s: the output overlaps %s", call->name,
+                             i == X ? "x" : "a factor");
     return CLS_SUCCESS;
 }
 
 static cls_status axpby_check(const struct axpby_call *call) {
     const cls_dtype dtype = call->op.views[X].dtype, other = call->op.views[Y].dtype;
     if (dtype != CLS_F32 && dtype != CLS_F64)
-        return error_set(CLS_ERROR_TYPE_MISMATCH, "axpby does not support %s",
+        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s does not support %s", call->name,
                          cls_dtype_name(dtype));
     if (other != dtype)
-        return error_set(CLS_ERROR_TYPE_MISMATCH, "axpby: vectors of %s and of %s",
+        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: vectors of %s and of %s", call->name,
                          cls_dtype_name(dtype), cls_dtype_name(other));
-    cls_status status = factor_check(&call->op, "axpby", &call->alpha, dtype);
+    cls_status status = factor_check(&call->op, call->name, &call->alpha, dtype);
     if (!status)
-        status = factor_check(&call->op, "axpby", &call->beta, dtype);
+        status = factor_check(&call->op, call->name, &call->beta, dtype);
     if (!status)
         status = axpby_check_overlap(call);
     return status ? status : op_check_dtype(&call->op, dtype);
@@ -56,6 +60,7 @@ static cls_status axpby_launch(struct axpby_call *call) {
         factor_buffer_arg(&call->op, &call->alpha, X),
         factor_buffer_arg(&call->op, &call->beta, X),
         op_arg_value(vector_at, sizeof vector_at),
+        op_arg_value(call->shape, sizeof call->shape),
         op_arg_pair(factor_place(&call->op, &call->alpha), factor_place(&call->op, &call->beta)),
         op_arg_u64(call->count),
         blas_factor_arg(f64, call->alpha.value),
@@ -64,7 +69,7 @@ static cls_status axpby_launch(struct axpby_call *call) {
     const size_t items = (call->count + AXPBY_GROUP - 1) / AXPBY_GROUP * AXPBY_GROUP;
     const struct spec *spec;
     struct kernel *kernel;
-    cls_status status = spec_of_axpby(views[X].dtype, &spec);
+    cls_status status = spec_of_axpby(views[X].dtype, call->matrices, &spec);
     if (!status)
         status = op_kernel(&call->op, &spec->kernel, &kernel);
     if (status)
@@ -73,42 +78,59 @@ static cls_status axpby_launch(struct axpby_call *call) {
                      items < AXPBY_MOST_ITEMS ? items : AXPBY_MOST_ITEMS, 0);
 }
 
-static cls_status axpby_views(struct axpby_call *call, const cls_factor *alpha, const cls_vector *x,
-                              const cls_factor *beta, const cls_vector *y) {
-    const bool f64 = x->dtype == CLS_F64;
-    if (x->count != y->count)
-        return error_set(CLS_ERROR_SIZE_MISMATCH, "axpby: vectors of %zu and %zu elements",
-                         x->count, y->count);
+static void take_factors(struct axpby_call *call, const cls_factor *alpha, const cls_factor *beta,
+                         cls_dtype dtype) {
+    const bool f64 = dtype == CLS_F64;
     call->n_views = 2;
-    call->count = y->count;
-    call->x_step = x->step;
-    call->y_step = y->step;
     call->alpha = factor_take(alpha->value, &alpha->view, f64, call->views, &call->n_views);
     call->beta = factor_take(beta->value, &beta->view, f64, call->views, &call->n_views);
-    cls_status status = blas_vector_view("axpby", x, &call->views[X]);
-    return status ? status : blas_vector_view("axpby", y, &call->views[Y]);
+}
+
+/* With `kept` the buffer of x, unless that is NULL. */
+static cls_status axpby_run(struct axpby_call *call, struct buffer *kept, cls_stream stream,
+                            bool blocking) {
+    const cls_array *arrays[4];
+    struct buffer *const buffers[4] = {kept};
+    for (unsigned i = 0; i < call->n_views; i++)
+        arrays[i] = &call->views[i].array;
+    cls_status status = op_begin_kept(&call->op, stream, arrays, buffers, call->n_views, blocking);
+    if (status)
+        return status;
+    status = axpby_check(call);
+    if (!status)
+        status = call->count && !(factor_is(&call->alpha, 0) && factor_is(&call->beta, 1))
+                     ? axpby_launch(call)
+                     : op_check_stream(&call->op);
+    return op_end(&call->op, status, blocking);
 }
 
 cls_status axpby_kept(const cls_factor *alpha, const cls_vector *x, struct buffer *kept,
                       const cls_factor *beta, const cls_vector *y, cls_stream stream,
                       bool blocking) {
-    struct axpby_call call;
-    const cls_array *arrays[4];
-    struct buffer *const buffers[4] = {kept};
-    cls_status status = axpby_views(&call, alpha, x, beta, y);
-    if (status)
-        return status;
-    for (unsigned i = 0; i < call.n_views; i++)
-        arrays[i] = &call.views[i].array;
-    status = op_begin_kept(&call.op, stream, arrays, buffers, call.n_views, blocking);
-    if (status)
-        return status;
-    status = axpby_check(&call);
+    struct axpby_call call = {
+        .name = "axpby", .count = y->count, .x_step = x->step, .y_step = y->step};
+    if (x->count != y->count)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "axpby: vectors of %zu and %zu elements",
+                         x->count, y->count);
+    take_factors(&call, alpha, beta, x->dtype);
+    cls_status status = blas_vector_view("axpby", x, &call.views[X]);
     if (!status)
-        status = call.count && !(factor_is(&call.alpha, 0) && factor_is(&call.beta, 1))
-                     ? axpby_launch(&call)
-                     : op_check_stream(&call.op);
-    return op_end(&call.op, status, blocking);
+        status = blas_vector_view("axpby", y, &call.views[Y]);
+    return status ? status : axpby_run(&call, kept, stream, blocking);
+}
+
+cls_status axpby_matrices(const cls_factor *alpha, struct buffer *x, const cls_factor *beta,
+                          const cls_matrix *c, size_t batches, cls_stream stream, bool blocking) {
+    struct axpby_call call = {.name = "gemm",
+                              .count = batches * c->rows * c->columns,
+                              .x_step = 1,
+                              .matrices = true,
+                              .shape = {c->columns, c->rows, c->ld, c->stride}};
+    const cls_array dense = cls_array_at(NULL, c->dtype, 0, call.count);
+    take_factors(&call, alpha, beta, c->dtype);
+    call.views[X] = blas_array_view(&dense);
+    cls_status status = blas_matrix_view("gemm", c, batches, &call.views[Y]);
+    return status ? status : axpby_run(&call, x, stream, blocking);
 }
 
 cls_status cls_axpby(cls_factor alpha, cls_vector x, cls_factor beta, cls_vector y,

@@ -129,16 +129,13 @@ static cls_status tell_way(const struct blas_work *work, const struct product *p
 }
 
 /* Says how, in `told`, or where that is NULL does it. */
-static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
-                       struct buffer *const *kept, const cls_gemm_config *config, cls_stream stream,
-                       bool blocking, cls_gemm_explanation *told) {
+static cls_status gemm_of_numbers(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
+                                  struct buffer *const *kept, const cls_gemm_config *config,
+                                  cls_stream stream, bool blocking, cls_gemm_explanation *told) {
     struct product product;
     struct blas_work work = {.name = "gemm", .kept = kept, .waits = blocking};
     struct blas_view views[4];
     cls_status status = blas_read_config(config, &product.config);
-    if (!status && has_factor_views(&product.config))
-        status = error_set(CLS_ERROR_UNSUPPORTED,
-                           "gemm: factors on the device, which cls_gemv and cls_spmv take");
     if (!status)
         status = gemm_shape(a, b, c, &product);
     if (!status)
@@ -166,6 +163,75 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
     status = told ? tell_way(&work, &product, told)
                   : submit(&work, &product.config, product.m, product.n, product.k);
     return blas_end(&work, status, blocking);
+}
+
+static cls_status check_by_views(const char *name, const cls_gemm_config *config, cls_dtype a,
+                                 cls_dtype out) {
+    if (config->bias.buffer || config->activation || blas_is_narrow(a) || blas_is_narrow(out))
+        return error_set(CLS_ERROR_UNSUPPORTED,
+                         "%s: factors on the device with a bias, an activation or 16 bits", name);
+    return CLS_SUCCESS;
+}
+
+/* The product alone, without factors. */
+static cls_gemm_config without_factors(const cls_gemm_config *config) {
+    cls_gemm_config plain = *config;
+    plain.alpha = 1;
+    plain.beta = 0;
+    plain.alpha_view = plain.beta_view = (cls_array){0};
+    return plain;
+}
+
+/* op(a) op(b) goes to the scratch of `work`, from where c takes it by the factors. */
+static cls_status gemm_by_scratch(struct blas_work *work, const cls_matrix *a, const cls_matrix *b,
+                                  const cls_matrix *c, const cls_gemm_config *config,
+                                  cls_stream stream, bool blocking) {
+    const cls_factor alpha = {config->alpha, config->alpha_view};
+    const cls_factor beta = {config->beta, config->beta_view};
+    const cls_gemm_config plain = without_factors(config);
+    const cls_matrix product = cls_matrix_of(NULL, c->dtype, c->rows, c->columns);
+    struct buffer *buffers[3] = {work->op.views[0].buffer, work->op.views[1].buffer};
+    const size_t bytes = config->batches * c->rows * c->columns * cls_dtype_size(c->dtype);
+    cls_status status = op_scratch(&work->op, bytes ? bytes : 1, &buffers[2]);
+    if (!status)
+        status = gemm_of_numbers(a, b, &product, buffers, &plain, stream, false, NULL);
+    if (!status)
+        status = axpby_matrices(&alpha, buffers[2], &beta, c, config->batches, stream, blocking);
+    return status;
+}
+
+static cls_status gemm_by_views(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
+                                const cls_gemm_config *config, cls_stream stream, bool blocking) {
+    const bool batched = config->batches > 1;
+    struct product product = {.config = *config};
+    struct blas_work work = {.name = "gemm"};
+    struct blas_view views[3];
+    cls_status status = check_by_views("gemm", config, a->dtype, c->dtype);
+    if (!status)
+        status = gemm_shape(a, b, c, &product);
+    if (!status)
+        status = gemm_views(a, b, c, config->batches, views);
+    if (!status)
+        status = blas_begin(&work, batched ? BLAS_GEMM_BATCHED : BLAS_GEMM, views, 3, BLAS_LAST_OUT,
+                            stream, blocking);
+    if (status)
+        return status;
+    status = gemm_by_scratch(&work, a, b, c, config, stream, blocking);
+    return blas_end(&work, status, false);
+}
+
+static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
+                       struct buffer *const *kept, const cls_gemm_config *given, cls_stream stream,
+                       bool blocking, cls_gemm_explanation *told) {
+    cls_gemm_config config;
+    cls_status status = blas_read_config(given, &config);
+    if (status)
+        return status;
+    if (has_factor_views(&config) && !told)
+        return gemm_by_views(a, b, c, &config, stream, blocking);
+    if (has_factor_views(&config))
+        config = without_factors(&config);
+    return gemm_of_numbers(a, b, c, kept, &config, stream, blocking, told);
 }
 
 cls_status cls_gemm_explain(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
@@ -256,10 +322,8 @@ static cls_status gemv_by_views(const cls_matrix *a, const cls_vector *x, const 
     struct blas_work work = {.name = "gemv"};
     struct blas_view views[3];
     cls_status status = gemv_check(a, x, y, config);
-    if (!status && (config->bias.buffer || config->activation || blas_is_narrow(y->dtype) ||
-                    blas_is_narrow(a->dtype)))
-        status = error_set(CLS_ERROR_UNSUPPORTED,
-                           "gemv: factors on the device with a bias, an activation or 16 bits");
+    if (!status)
+        status = check_by_views("gemv", config, a->dtype, y->dtype);
     if (!status)
         status = blas_matrix_view("gemv", a, 1, &views[0]);
     if (!status)

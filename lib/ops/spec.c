@@ -582,21 +582,21 @@ cls_status spec_of_spmv(const struct spmv_kind *kind, const struct spec **found)
     return *found ? CLS_SUCCESS : publish(at, spmv_spec_new(kind), found);
 }
 
-static struct spec *axpby_spec_new(const struct type_row *type) {
+static struct spec *axpby_spec_new(const struct type_row *type, bool matrices) {
     struct spec *spec = spec_new("axpby.cl", "axpby");
     if (!spec)
         return NULL;
     snprintf(spec->label, sizeof spec->label, "axpby_%s", type->name);
-    snprintf(spec->options, sizeof spec->options, "-DREAL=%s",
-             type->dtype == CLS_F64 ? "double -DDOUBLES" : "float");
+    snprintf(spec->options, sizeof spec->options, "-DREAL=%s%s",
+             type->dtype == CLS_F64 ? "double -DDOUBLES" : "float", matrices ? " -DMATRICES" : "");
     return spec;
 }
 
-cls_status spec_of_axpby(cls_dtype dtype, const struct spec **found) {
-    static slot slots[2];
-    slot *at = &slots[dtype == CLS_F64];
+cls_status spec_of_axpby(cls_dtype dtype, bool matrices, const struct spec **found) {
+    static slot slots[2][2];
+    slot *at = &slots[dtype == CLS_F64][matrices];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : publish(at, axpby_spec_new(type_row(dtype)), found);
+    return *found ? CLS_SUCCESS : publish(at, axpby_spec_new(type_row(dtype), matrices), found);
 }
 
 /* --- optimizers --- */

@@ -201,8 +201,8 @@ struct spmv_kind {
 };
 cls_status spec_of_spmv(const struct spmv_kind *kind, const struct spec **spec);
 
-/* That of cl/axpby.cl, for vectors of f32 or f64. */
-cls_status spec_of_axpby(cls_dtype dtype, const struct spec **spec);
+/* That of cl/axpby.cl, for vectors of f32 or f64, or for matrices. */
+cls_status spec_of_axpby(cls_dtype dtype, bool matrices, const struct spec **spec);
 
 /* Steps of optimizers: what cl/optimizer.cl does with the arrays of a launch. */
 enum optimizer_kernel {

@@ -205,10 +205,111 @@ static void test_dense(void **state) {
     EXPECT(CLS_ERROR_OVERLAP, cls_gemv(a, vector(y), vector(y), &config, stream));
     config.activation = CLS_UNARY_RELU;
     EXPECT(CLS_ERROR_UNSUPPORTED, cls_gemv(a, vector(x), vector(y), &config, stream));
-    EXPECT(CLS_ERROR_UNSUPPORTED, cls_gemm(a, a, a, &config, stream));
     expect_detail("factors on the device");
     expect_y(3, 4);
     OK(cls_buffer_destroy(cells));
+}
+
+/* Batches of 2 x 3 in rows of 4, with gaps between them. */
+enum { BATCHES = 2, ROWS = 2, COLUMNS = 3, INNER = 4, LD = 4, STRIDE = 11, C_CELLS = 2 * STRIDE };
+
+static float product_of(const float *a, const float *b, int batch, int row, int column) {
+    float sum = 0;
+    for (int k = 0; k < INNER; k++) /* a is transposed */
+        sum += a[batch * ROWS * INNER + k * ROWS + row] *
+               b[batch * INNER * COLUMNS + k * COLUMNS + column];
+    return sum;
+}
+
+static void expect_c(const float *a, const float *b, cls_buffer c, float factor, float add) {
+    float got[C_CELLS];
+    OK(cls_copy_d2h(got, c, 0, sizeof got, stream));
+    for (int i = 0; i < C_CELLS; i++) {
+        const int batch = i / STRIDE, row = i % STRIDE / LD, column = i % STRIDE % LD;
+        const bool is_in = row < ROWS && column < COLUMNS;
+        const float wanted = is_in ? factor * product_of(a, b, batch, row, column) + add : 8;
+        if (got[i] != wanted)
+            fail_msg("element %d is %g, not %g", i, (double)got[i], (double)wanted);
+    }
+}
+
+static void put_c(cls_buffer c, float each) {
+    OK(cls_fill(c, 0, C_CELLS * sizeof each, &each, sizeof each, stream));
+}
+
+static void test_matrices(void **state) {
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    float a[BATCHES * ROWS * INNER], b[BATCHES * INNER * COLUMNS];
+    cls_buffer as = rig_cells(sizeof a / 4), bs = rig_cells(sizeof b / 4), c = rig_cells(C_CELLS);
+    const cls_matrix left = cls_matrix_of(as, CLS_F32, INNER, ROWS),
+                     right = cls_matrix_of(bs, CLS_F32, INNER, COLUMNS),
+                     out = {c, CLS_F32, 0, ROWS, COLUMNS, LD, STRIDE};
+    cls_gemm_explanation told = CLS_GEMM_EXPLANATION_INIT;
+    cls_graph graph;
+    cls_graph_exec exec;
+    (void)state;
+    for (int i = 0; i < BATCHES * ROWS * INNER; i++)
+        a[i] = (float)(i % 5 - 2);
+    for (int i = 0; i < BATCHES * INNER * COLUMNS; i++)
+        b[i] = (float)(i % 7 - 3);
+    OK(cls_copy_h2d(as, 0, a, sizeof a, stream));
+    OK(cls_copy_h2d(bs, 0, b, sizeof b, stream));
+    config.transpose_a = 1;
+    config.batches = BATCHES;
+    config.alpha_view = alpha;
+    config.beta_view = beta;
+    put_factors(3, 0.5f);
+    put_c(c, 8);
+    OK(cls_gemm(left, right, out, &config, stream));
+    expect_c(a, b, c, 3, 4);
+    OK(cls_gemm_explain(left, right, out, &config, stream, &told));
+    assert_int_not_equal(told.way, CLS_GEMM_WAY_NONE);
+
+    OK(cls_stream_begin_capture(stream, "products"));
+    OK(cls_gemm_async(left, right, out, &config, stream));
+    OK(cls_stream_end_capture(stream, &graph));
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    for (int i = 1; i <= 3; i++) {
+        put_factors((float)i, 0.5f);
+        put_c(c, 8);
+        OK(cls_graph_launch(exec, stream));
+        expect_c(a, b, c, (float)i, 4);
+    }
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_graph_destroy(graph));
+
+    config.alpha_view = cls_array_at(c, CLS_F32, 0, 1);
+    EXPECT(CLS_ERROR_OVERLAP, cls_gemm(left, right, out, &config, stream));
+    config.alpha_view = cls_array_at(numbers, CLS_I32, 0, 1);
+    EXPECT(CLS_ERROR_TYPE_MISMATCH, cls_gemm(left, right, out, &config, stream));
+    config.alpha_view = alpha;
+    config.activation = CLS_UNARY_RELU;
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_gemm(left, right, out, &config, stream));
+    expect_detail("factors on the device");
+    expect_c(a, b, c, 3, 4);
+    OK(cls_buffer_destroy(as));
+    OK(cls_buffer_destroy(bs));
+    OK(cls_buffer_destroy(c));
+}
+
+/* A factor of 0 reads no NaN, on the device too. */
+static void test_matrices_of_nan(void **state) {
+    const float nan = NAN;
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    cls_buffer cells = rig_cells(N * N), c = rig_cells(N * N);
+    const cls_matrix a = identity(cells), out = cls_matrix_of(c, CLS_F32, N, N);
+    float got[N * N];
+    (void)state;
+    put_factors(2, 0);
+    OK(cls_fill(c, 0, sizeof got, &nan, sizeof nan, stream));
+    config.alpha_view = alpha;
+    config.beta_view = beta;
+    OK(cls_gemm(a, a, out, &config, stream));
+    OK(cls_copy_d2h(got, c, 0, sizeof got, stream));
+    for (int i = 0; i < N * N; i++)
+        assert_float_equal(got[i], (i % (N + 1) ? 0.0f : 2.0f), 0);
+    OK(cls_buffer_destroy(cells));
+    OK(cls_buffer_destroy(c));
 }
 
 static void test_refusals(void **state) {
@@ -238,6 +339,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_captured, begin, end),
         cmocka_unit_test_setup_teardown(test_sparse, begin, end),
         cmocka_unit_test_setup_teardown(test_dense, begin, end),
+        cmocka_unit_test_setup_teardown(test_matrices, begin, end),
+        cmocka_unit_test_setup_teardown(test_matrices_of_nan, begin, end),
         cmocka_unit_test_setup_teardown(test_refusals, begin, end),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
