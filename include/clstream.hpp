@@ -483,6 +483,13 @@ class image : public owner<image_ref> {
         const cls_status status = cls_image_create(context.get(), &shape, &handle);
         return detail::own<image>(status, handle);
     }
+    /** Makes an image of a buffer's memory, its rows `pitch` bytes apart; 0: without a gap. */
+    static result<image> over(buffer_ref memory, const cls_image_shape &shape,
+                              std::size_t pitch = 0) {
+        cls_image handle = nullptr;
+        const cls_status status = cls_image_over_pitched(memory.get(), &shape, pitch, &handle);
+        return detail::own<image>(status, handle);
+    }
 };
 
 class event_ref : public ref<cls_event> {

@@ -29,7 +29,7 @@ CLS_BEGIN_DECLS
 /** Kinds of images, with the type that a kernel has for them. The numbers do not change. */
 typedef enum cls_image_kind {
     CLS_IMAGE_1D = 1,       /**< image1d_t */
-    CLS_IMAGE_2D = 2,       /**< image2d_t */
+    CLS_IMAGE_2D = 2,       /**< image2d_t; also the memory of a buffer, cls_image_over */
     CLS_IMAGE_3D = 3,       /**< image3d_t */
     CLS_IMAGE_1D_ARRAY = 4, /**< image1d_array_t: `height` layers */
     CLS_IMAGE_2D_ARRAY = 5, /**< image2d_array_t: `depth` layers */
@@ -98,13 +98,26 @@ CLS_API cls_status cls_image_create(cls_context context, const cls_image_shape *
                                     cls_image *out);
 
 /**
- * Makes an image of kind CLS_IMAGE_1D_BUFFER of the first texels of a buffer, whose memory it is and keeps. The race
- * checker knows the two to be one memory.
- * @retval CLS_ERROR_INVALID_VALUE as in cls_image_create, or another kind
+ * Makes an image of kind CLS_IMAGE_1D_BUFFER or CLS_IMAGE_2D of the first texels of a buffer, whose memory it is and
+ * keeps. Rows have no gap (cls_image_over_pitched). The race checker knows the two to be one memory.
+ *
+ * CLS_IMAGE_2D needs OpenCL 2.0 or cl_khr_image2d_from_buffer. The library tries it by values at the first such image of
+ * a context.
+ * @retval CLS_ERROR_INVALID_VALUE as in cls_image_create, another kind, or rows of CLS_IMAGE_2D that are no multiple of
+ *                                 the device's alignment, which the detail names
  * @retval CLS_ERROR_OUT_OF_RANGE  the texels end past the end of the buffer
- * @retval CLS_ERROR_UNSUPPORTED   also for a buffer of another kind than CLS_BUFFER_OWN
+ * @retval CLS_ERROR_UNSUPPORTED   also for a buffer of another kind than CLS_BUFFER_OWN, and for CLS_IMAGE_2D on a device
+ *                                 without it, or whose driver gets it wrong
  */
 CLS_API cls_status cls_image_over(cls_buffer buffer, const cls_image_shape *shape, cls_image *out);
+
+/**
+ * Like cls_image_over, for rows of CLS_IMAGE_2D that begin `pitch` bytes apart; 0: rows without a gap, as for any other
+ * kind. The last row too takes `pitch` bytes of the buffer. No function of the library writes between the rows.
+ * @retval CLS_ERROR_INVALID_VALUE also a pitch below a row's size, that is no multiple of a texel's, or of another kind
+ */
+CLS_API cls_status cls_image_over_pitched(cls_buffer buffer, const cls_image_shape *shape,
+                                          size_t pitch, cls_image *out);
 
 /**
  * Releases the caller's handle and returns at once. Submitted work keeps the memory until it is done.

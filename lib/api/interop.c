@@ -90,7 +90,7 @@ cls_status cls_image_wrap(cls_context handle, cl_mem memory, cls_image *out) {
         return status;
     status = image_adopt(context->device, context->cl, memory, &shape, &bytes);
     if (!status) {
-        status = image_new(context, memory, &shape, NULL, out);
+        status = image_new(context, memory, &shape, NULL, 0, out);
         if (status)
             memory_release(context->device, memory);
     }

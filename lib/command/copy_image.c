@@ -312,11 +312,22 @@ static cls_status image_overlap(void) {
     return error_set(CLS_ERROR_OVERLAP, "source and destination overlap in one image");
 }
 
+/* The bytes of a box of an image over a buffer in that buffer. */
+static struct byte_span span_over(const struct image *image, const size_t size[3],
+                                  const size_t origin[3]) {
+    return (struct byte_span){.start = origin[1] * image->pitch + origin[0] * image->texel,
+                              .width = size[0] * image->texel,
+                              .pitch = image->pitch,
+                              .height = size[1],
+                              .slice = size[1] * image->pitch,
+                              .depth = 1};
+}
+
 static cls_status check_image_buffer(const struct buffer *buffer, const struct image *image,
                                      const cls_image_box *box, const size_t origin[3]) {
     const size_t bytes = box_bytes(box, image->texel);
     const struct byte_span in_buffer = byte_span_1d(box->offset, bytes),
-                           in_image = byte_span_1d(origin[0] * image->texel, bytes);
+                           in_image = span_over(image, box->size, origin);
     if (box->pitch || box->slice_pitch)
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "rows in a buffer have no gap: the pitches are 0");
@@ -357,19 +368,36 @@ static cls_status copy_buffer(bool to_image, cls_image handle, cls_buffer buffer
     return copy_call_submit(&t, blocking);
 }
 
+static bool boxes_overlap(const struct image *to, const struct image *from,
+                          const cls_image_box *box) {
+    const struct byte_span into = span_over(to, box->size, box->dst),
+                           out_of = span_over(from, box->size, box->src);
+    bool apart = false;
+    if (to->over)
+        return byte_spans_overlap(&into, &out_of);
+    for (unsigned i = 0; i < 3; i++)
+        apart |=
+            box->dst[i] + box->size[i] <= box->src[i] || box->src[i] + box->size[i] <= box->dst[i];
+    return !apart;
+}
+
+/* Of one memory. The pitch places no texel of the first row. */
+static bool boxes_are_same(const struct image *to, const struct image *from,
+                           const cls_image_box *box) {
+    return !memcmp(box->dst, box->src, sizeof box->dst) &&
+           (to->pitch == from->pitch || (!box->dst[1] && box->size[1] == 1));
+}
+
 /* `*same`: the boxes are one, which is no work. */
 static cls_status check_images(const struct image *to, const struct image *from,
                                const cls_image_box *box, bool *same) {
     const bool is_one = to == from || (to->over && to->over == from->over);
-    bool apart = false;
-    *same = is_one && !memcmp(box->dst, box->src, sizeof box->dst);
+    *same = is_one && boxes_are_same(to, from, box);
     if (to->shape.format.order != from->shape.format.order ||
         to->shape.format.type != from->shape.format.type)
         return error_set(CLS_ERROR_INVALID_VALUE, "a copy between images of different formats");
-    for (unsigned i = 0; i < 3; i++)
-        apart |=
-            box->dst[i] + box->size[i] <= box->src[i] || box->src[i] + box->size[i] <= box->dst[i];
-    return is_one && !*same && !apart ? image_overlap() : CLS_SUCCESS;
+    return is_one && !*same && !box_is_empty(box) && boxes_overlap(to, from, box) ? image_overlap()
+                                                                                  : CLS_SUCCESS;
 }
 
 static cls_status copy_images(cls_image dst, cls_image src, const cls_image_box *given,

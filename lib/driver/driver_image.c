@@ -203,8 +203,44 @@ cls_status image_has_format(const struct device *device, cl_context context, cls
 
 /* --- images --- */
 
+/* OpenCL 3.0 made them optional again: the device says 0 then. */
+static cl_uint ask_pitch_alignment(const struct device *device) {
+    cl_uint texels = 0;
+    if (device->cl_version < 200 &&
+        !device_list_has(device->extensions, "cl_khr_image2d_from_buffer"))
+        return 0;
+    return clGetDeviceInfo(device->id, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, sizeof texels, &texels,
+                           NULL) == CL_SUCCESS
+               ? texels
+               : 0;
+}
+
+cls_status image_pitch_alignment(const struct device *device, size_t *texels) {
+    if (!driver_begin(device))
+        return driver_gone();
+    *texels = ask_pitch_alignment(device);
+    driver_end(device);
+    return CLS_SUCCESS;
+}
+
+cls_status image_check_pitch(const struct device *device, size_t texel, size_t pitch) {
+    size_t texels = 0;
+    cls_status status = image_pitch_alignment(device, &texels);
+    if (status)
+        return status;
+    if (!texels)
+        return error_set(CLS_ERROR_UNSUPPORTED,
+                         "%s has no 2D images over buffers (cl_khr_image2d_from_buffer)",
+                         device->info.name);
+    if (pitch % (texels * texel))
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "rows %zu bytes apart; %s wants a multiple of %zu (%zu texels)", pitch,
+                         device->info.name, texels * texel, texels);
+    return CLS_SUCCESS;
+}
+
 cls_status image_create(const struct device *device, cl_context context,
-                        const cls_image_shape *shape, cl_mem over, cl_mem *out) {
+                        const cls_image_shape *shape, cl_mem over, size_t pitch, cl_mem *out) {
     const cl_image_format format = cl_of(shape->format);
     const bool is_array = shape->kind == CLS_IMAGE_1D_ARRAY || shape->kind == CLS_IMAGE_2D_ARRAY;
     cl_image_desc desc = {.image_type = kinds[shape->kind], .image_width = shape->width};
@@ -216,6 +252,8 @@ cls_status image_create(const struct device *device, cl_context context,
     if (is_array)
         desc.image_array_size = shape->kind == CLS_IMAGE_1D_ARRAY ? shape->height : shape->depth;
     desc.buffer = over;
+    if (shape->kind == CLS_IMAGE_2D)
+        desc.image_row_pitch = pitch;
     if (!driver_begin(device))
         return driver_gone();
     cl_mem memory = clCreateImage(context, flags_of(shape->access), &format, &desc, NULL, &code);

@@ -45,9 +45,14 @@ enum { IMAGE_FORMATS = 256 }; /* more than there are */
 cls_status image_has_format(const struct device *device, cl_context context, cls_image_kind kind,
                             cls_access access, cls_image_format format, bool *out);
 
-/* `over`: the buffer of CLS_IMAGE_1D_BUFFER, which the driver retains; else NULL. */
+/* What a pitch of CLS_IMAGE_2D over a buffer is a multiple of, in texels; 0: the device has no such images. */
+cls_status image_pitch_alignment(const struct device *device, size_t *texels);
+/* CLS_ERROR_UNSUPPORTED: the device has no such images. CLS_ERROR_INVALID_VALUE: a pitch in bytes that is not aligned. */
+cls_status image_check_pitch(const struct device *device, size_t texel, size_t pitch);
+
+/* `over`: the buffer of CLS_IMAGE_1D_BUFFER, or of CLS_IMAGE_2D with its pitch, which the driver retains; else NULL. */
 cls_status image_create(const struct device *device, cl_context context,
-                        const cls_image_shape *shape, cl_mem over, cl_mem *out);
+                        const cls_image_shape *shape, cl_mem over, size_t pitch, cl_mem *out);
 
 /* Retains an image of the user's, of this context. */
 cls_status image_adopt(const struct device *device, cl_context context, cl_mem memory,
@@ -61,6 +66,8 @@ struct image_verdict {
     bool layers; /* copies between buffers and 1D arrays */
 };
 cls_status image_try(struct device *device, cl_context context, struct image_verdict *out);
+/* The same for CLS_IMAGE_2D over a buffer. */
+cls_status image_try_over(struct device *device, cl_context context, bool *right);
 
 /* The samplers of a context by number, made when they are needed. */
 enum { SAMPLERS = 2 * 5 * 2 };

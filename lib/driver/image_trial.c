@@ -3,7 +3,8 @@
  * Whether a driver's images are right, by values: rows with a gap are written to an image, a kernel reads it through a
  * sampler, beyond its edges too, and writes another image, which is read back with a gap. PoCL 3.1 takes images of one
  * half a texel for something else, so that those are tried by themselves, and NVIDIA's driver refuses copies between
- * buffers and any layer of a 1D array but the first.
+ * buffers and any layer of a 1D array but the first. A 2D image over a buffer, whose rows are written to the buffer, is
+ * tried by itself too, when one is made for the first time.
  */
 #include <pthread.h>
 #include <string.h>
@@ -40,6 +41,8 @@ struct images {
     const struct device *device;
     cl_command_queue queue;
     cl_mem from, to;
+    cl_mem over;  /* whose memory `from` is; NULL: it has its own */
+    size_t pitch; /* of the rows in `over`, or 0 */
     cl_sampler nearest;
     cl_kernel kernel;
     cl_program program;
@@ -60,10 +63,12 @@ static cls_status make_images(struct images *images, struct device *device, cl_c
         status = sampler_create(device, context,
                                 sampler_number(0, CLS_ADDRESS_CLAMP_TO_EDGE, CLS_FILTER_NEAREST),
                                 &images->nearest);
+    if (!status && images->pitch)
+        status = memory_create(device, context, images->pitch * HEIGHT, &images->over);
     if (!status)
-        status = image_create(device, context, &from, NULL, &images->from);
+        status = image_create(device, context, &from, images->over, images->pitch, &images->from);
     if (!status)
-        status = image_create(device, context, &to, NULL, &images->to);
+        status = image_create(device, context, &to, NULL, 0, &images->to);
     return status ? status : queue_create(device, context, &traits, &images->queue);
 }
 
@@ -74,6 +79,8 @@ static void release_images(const struct images *images, bool hurt) {
         memory_release(images->device, images->to);
     if (images->from)
         memory_release(images->device, images->from);
+    if (images->over)
+        memory_release(images->device, images->over);
     if (images->nearest)
         sampler_release(images->device, images->nearest);
     if (images->kernel)
@@ -94,11 +101,28 @@ static cls_status set_image_args(const struct images *images) {
     return status ? status : kernel_set_arg(device, images->kernel, 2, sizeof(cl_mem), &images->to);
 }
 
-static cls_status use(const struct images *images, const unsigned char *in, unsigned char *out) {
-    static const size_t items[2] = {OUT_WIDTH, OUT_HEIGHT};
+static cls_status write_image(const struct images *images, const unsigned char *in) {
     const struct image_box written = {.size = {WIDTH, HEIGHT, 1},
                                       .rows = ROW_MANY,
                                       .pitch = (WIDTH + GAP) * (size_t)(images->of_halves ? 2 : 4)};
+    const struct wait_list none = {0, NULL};
+    return enqueue_image_write(images->device, images->queue, images->from, &written, in, none,
+                               NULL);
+}
+
+static cls_status write_buffer(const struct images *images, const unsigned char *in) {
+    const struct wait_list none = {0, NULL};
+    cls_status status = CLS_SUCCESS;
+    for (size_t y = 0; y < HEIGHT && !status; y++) {
+        const struct range_1d row = {y * images->pitch, WIDTH * 4};
+        status = enqueue_write(images->device, images->queue, images->over, row,
+                               in + y * (WIDTH + GAP) * 4, none, NULL);
+    }
+    return status;
+}
+
+static cls_status use(const struct images *images, const unsigned char *in, unsigned char *out) {
+    static const size_t items[2] = {OUT_WIDTH, OUT_HEIGHT};
     const struct image_box read = {.size = {OUT_WIDTH, OUT_HEIGHT, 1},
                                    .rows = ROW_MANY,
                                    .pitch = (OUT_WIDTH + GAP) * (size_t)4};
@@ -106,8 +130,7 @@ static cls_status use(const struct images *images, const unsigned char *in, unsi
     const struct wait_list none = {0, NULL};
     cls_status status = set_image_args(images);
     if (!status)
-        status = enqueue_image_write(images->device, images->queue, images->from, &written, in,
-                                     none, NULL);
+        status = (images->over ? write_buffer : write_image)(images, in);
     if (!status)
         status = enqueue_kernel(images->device, images->queue, images->kernel, &grid, none, NULL);
     if (!status)
@@ -181,7 +204,7 @@ static cls_status make_layers(struct images *images, struct device *device, cl_c
         CLS_IMAGE_1D_ARRAY, whole_texels, CLS_ACCESS_READ_WRITE, WIDTH, LAYERS, 1};
     cls_status status = memory_create(device, context, 2 * LAYERS_BYTES, &images->from);
     if (!status)
-        status = image_create(device, context, &shape, NULL, &images->to);
+        status = image_create(device, context, &shape, NULL, 0, &images->to);
     return status ? status : queue_create(device, context, &traits, &images->queue);
 }
 
@@ -223,8 +246,9 @@ static cls_status try_layers(struct device *device, cl_context context, bool *ri
     return status;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one trial at a time */
+
 cls_status image_try(struct device *device, cl_context context, struct image_verdict *out) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one trial at a time */
     struct image_verdict found = {false, false, false};
     bool has = false;
     pthread_mutex_lock(&lock);
@@ -241,5 +265,32 @@ cls_status image_try(struct device *device, cl_context context, struct image_ver
     pthread_mutex_unlock(&lock);
     if (!status)
         *out = found;
+    return status;
+}
+
+/* What the driver refuses is an answer too. */
+static cls_status try_over(struct device *device, cl_context context, size_t pitch, bool *right) {
+    struct images images = {.device = device, .pitch = pitch};
+    cls_status status = make_images(&images, device, context);
+    const bool refused = status == CLS_ERROR_INVALID_VALUE || status == CLS_ERROR_UNSUPPORTED;
+    *right = false;
+    if (!status)
+        status = run_image_trial(&images, right);
+    release_images(&images, status != CLS_SUCCESS);
+    return refused ? CLS_SUCCESS : status;
+}
+
+/* With rows that are shorter than the pitch. */
+cls_status image_try_over(struct device *device, cl_context context, bool *right) {
+    size_t texels = 0;
+    cls_status status = image_pitch_alignment(device, &texels);
+    if (status)
+        return status;
+    *right = false;
+    if (!texels)
+        return CLS_SUCCESS;
+    pthread_mutex_lock(&lock);
+    status = try_over(device, context, (WIDTH / texels + 1) * texels * 4, right);
+    pthread_mutex_unlock(&lock);
     return status;
 }

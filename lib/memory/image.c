@@ -52,15 +52,21 @@ static size_t shape_bytes(const cls_image_shape *shape) {
     return bytes;
 }
 
+/* Of memory whose rows begin `pitch` bytes apart. */
+static size_t pitched_bytes(const cls_image_shape *shape, size_t pitch) {
+    size_t bytes;
+    return __builtin_mul_overflow(pitch, shape->height, &bytes) ? SIZE_MAX : bytes;
+}
+
 cls_status image_new(struct context *context, cl_mem memory, const cls_image_shape *shape,
-                     struct buffer *over, cls_image *out) {
+                     struct buffer *over, size_t pitch, cls_image *out) {
     struct image *image = object_create(&image_pool);
     if (!image)
         return object_none(&image_pool, "an image's handle");
     object_retain(&context->object);
     image->memory.context = context;
     image->memory.memory = memory;
-    image->memory.bytes = shape_bytes(shape);
+    image->memory.bytes = over ? pitched_bytes(shape, pitch) : shape_bytes(shape);
     image->memory.counted = over ? 0 : image->memory.bytes;
     context_count_memory(context, (int64_t)image->memory.counted);
     image->shape = *shape;
@@ -68,6 +74,7 @@ cls_status image_new(struct context *context, cl_mem memory, const cls_image_sha
     if (over)
         object_retain(&over->object);
     image->over = over;
+    image->pitch = pitch;
     *out = object_handle(&image->memory.object);
     return CLS_SUCCESS;
 }
@@ -118,7 +125,14 @@ static cls_status take_shape(const cls_image_shape *given, cls_image_shape *out)
 /* --- formats of the device --- */
 
 /* `images` of a context. */
-enum { IMAGES_TRIED = 1, IMAGES_RIGHT = 2, IMAGES_HALVES_RIGHT = 4, IMAGES_LAYERS_RIGHT = 8 };
+enum {
+    IMAGES_TRIED = 1,
+    IMAGES_RIGHT = 2,
+    IMAGES_HALVES_RIGHT = 4,
+    IMAGES_LAYERS_RIGHT = 8,
+    IMAGES_OVER_TRIED = 16,
+    IMAGES_OVER_RIGHT = 32
+};
 
 static cls_status try_images(struct context *context, int *out) {
     struct image_verdict verdict = {false, false, false};
@@ -190,6 +204,32 @@ static cls_status check_trial(struct context *context) {
                      context->device->info.name);
 }
 
+/* After try_images. */
+static cls_status try_images_over(struct context *context, bool *right) {
+    const int images = atomic_load(&context->images);
+    *right = (images & IMAGES_OVER_RIGHT) != 0;
+    if (images & IMAGES_OVER_TRIED)
+        return CLS_SUCCESS;
+    cls_status status = image_try_over(context->device, context->cl, right);
+    if (!status)
+        atomic_fetch_or(&context->images, IMAGES_OVER_TRIED | (*right ? IMAGES_OVER_RIGHT : 0));
+    return status;
+}
+
+static cls_status check_rows_over(struct context *context, const cls_image_shape *shape,
+                                  size_t pitch) {
+    bool right;
+    cls_status status =
+        image_check_pitch(context->device, cls_image_format_size(shape->format), pitch);
+    if (!status)
+        status = try_images_over(context, &right);
+    if (status || right)
+        return status;
+    return error_set(CLS_ERROR_UNSUPPORTED,
+                     "%s: kernels see other texels of a 2D image over a buffer than the buffer has",
+                     context->device->info.name);
+}
+
 static cls_status check_device(struct context *context, const cls_image_shape *shape) {
     bool has = false;
     cls_status status = image_check_size(context->device, shape);
@@ -208,17 +248,19 @@ static cls_status check_device(struct context *context, const cls_image_shape *s
 /* --- the calls --- */
 
 static cls_status create_image(struct context *context, const cls_image_shape *shape,
-                               struct buffer *over, cls_image *out) {
+                               struct buffer *over, size_t pitch, cls_image *out) {
     cl_mem memory;
     cls_status status = check_device(context, shape);
+    if (!status && over && shape->kind == CLS_IMAGE_2D)
+        status = check_rows_over(context, shape, pitch);
     if (!status && !over)
         status = buffer_check_most(context->device, shape_bytes(shape));
     if (!status)
-        status =
-            image_create(context->device, context->cl, shape, over ? over->memory : NULL, &memory);
+        status = image_create(context->device, context->cl, shape, over ? over->memory : NULL,
+                              pitch, &memory);
     if (status)
         return status;
-    status = image_new(context, memory, shape, over, out);
+    status = image_new(context, memory, shape, over, pitch, out);
     if (status)
         memory_release(context->device, memory);
     return status;
@@ -237,41 +279,73 @@ cls_status cls_image_create(cls_context handle, const cls_image_shape *given, cl
         status = context_get(handle, &context);
     if (status)
         return status;
-    status = create_image(context, &shape, NULL, out);
+    status = create_image(context, &shape, NULL, 0, out);
     context_put(context);
     if (!status)
         object_note_call(*out, "cls_image_create");
     return status;
 }
 
-/* Drivers do not agree on images over a part of a buffer, and other memory moves between contexts or to the host. */
-static cls_status check_over(const struct buffer *buffer, const cls_image_shape *shape) {
+/* 0 becomes the size of a row. */
+static cls_status take_pitch(const cls_image_shape *shape, size_t *pitch) {
+    const size_t texel = cls_image_format_size(shape->format);
+    size_t row;
+    if (__builtin_mul_overflow(texel, shape->width, &row))
+        row = SIZE_MAX;
+    if (*pitch && shape->kind != CLS_IMAGE_2D)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "a pitch of %zu bytes for an image of one dimension", *pitch);
+    if (*pitch && (*pitch < row || *pitch % texel))
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "a pitch of %zu bytes for rows of %zu with texels of %zu", *pitch, row,
+                         texel);
+    *pitch = *pitch ? *pitch : row;
+    return CLS_SUCCESS;
+}
+
+/* Drivers do not agree on images over a part of a buffer, and other memory moves between contexts or to the host. So the
+ * memory is the driver's own: CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT is about memory of CL_MEM_USE_HOST_PTR. */
+static cls_status check_over(const struct buffer *buffer, const cls_image_shape *shape,
+                             size_t pitch) {
     if (buffer->kind != CLS_BUFFER_OWN)
         return error_set(CLS_ERROR_UNSUPPORTED,
                          "an image over a buffer that is not of cls_buffer_create");
-    return range_check(0, shape_bytes(shape), buffer->bytes);
+    return range_check(0, pitched_bytes(shape, pitch), buffer->bytes);
 }
 
-cls_status cls_image_over(cls_buffer handle, const cls_image_shape *given, cls_image *out) {
+static cls_status make_over(cls_buffer handle, const cls_image_shape *given, size_t pitch,
+                            cls_image *out, const char *call) {
     struct buffer *buffer;
     cls_image_shape shape;
     if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_image_over: out is null");
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: out is null", call);
     cls_status status = take_shape(given, &shape);
-    if (!status && shape.kind != CLS_IMAGE_1D_BUFFER)
-        status = error_set(CLS_ERROR_INVALID_VALUE,
-                           "only an image of kind CLS_IMAGE_1D_BUFFER is over a buffer");
+    if (!status && shape.kind != CLS_IMAGE_1D_BUFFER && shape.kind != CLS_IMAGE_2D)
+        status =
+            error_set(CLS_ERROR_INVALID_VALUE,
+                      "only an image of kind CLS_IMAGE_1D_BUFFER or CLS_IMAGE_2D is over a buffer");
+    if (!status)
+        status = take_pitch(&shape, &pitch);
     if (!status)
         status = buffer_get(handle, &buffer);
     if (status)
         return status;
-    status = check_over(buffer, &shape);
+    status = check_over(buffer, &shape, pitch);
     if (!status)
-        status = create_image(buffer->context, &shape, buffer, out);
+        status = create_image(buffer->context, &shape, buffer, pitch, out);
     buffer_put(buffer);
     if (!status)
-        object_note_call(*out, "cls_image_over");
+        object_note_call(*out, call);
     return status;
+}
+
+cls_status cls_image_over(cls_buffer buffer, const cls_image_shape *shape, cls_image *out) {
+    return make_over(buffer, shape, 0, out, "cls_image_over");
+}
+
+cls_status cls_image_over_pitched(cls_buffer buffer, const cls_image_shape *shape, size_t pitch,
+                                  cls_image *out) {
+    return make_over(buffer, shape, pitch, out, "cls_image_over_pitched");
 }
 
 cls_status cls_image_destroy(cls_image handle) {

@@ -16,6 +16,7 @@ struct image {
     cls_image_shape shape; /* extents that the kind does not have are 1 */
     size_t texel;          /* bytes */
     struct buffer *over;   /* retained: the buffer whose memory it is; NULL: it has its own */
+    size_t pitch;          /* of an image over a buffer: bytes from row to row */
 };
 
 /* Checks a handle, its context included, and takes a reference. */
@@ -32,9 +33,9 @@ static inline struct image *image_of(struct buffer *buffer) {
 /* CLS_ERROR_UNSUPPORTED: an array whose layers the driver cannot copy from and to buffers. */
 cls_status image_check_layers(const struct image *image);
 
-/* Makes the handle of a driver's image, which it takes over on success. `over` may be NULL. */
+/* Makes the handle of a driver's image, which it takes over on success. `over` may be NULL; `pitch` is 0 then. */
 cls_status image_new(struct context *context, cl_mem memory, const cls_image_shape *shape,
-                     struct buffer *over, cls_image *out);
+                     struct buffer *over, size_t pitch, cls_image *out);
 
 /* The context's sampler of an argument, borrowed. CLS_ERROR_INVALID_VALUE: OpenCL has no such sampler. */
 cls_status image_sampler(struct context *context, const cls_arg *arg, cl_sampler *out);

@@ -237,9 +237,12 @@ static void test_over_a_buffer(void **state) {
     NEED_IMAGES();
     const cls_image_shape shape = {CLS_IMAGE_1D_BUFFER, u32_texels, CLS_ACCESS_READ, 64, 1, 1};
     cls_buffer memory = rig_cells(64), out = rig_cells(64);
+    const cls_image_box same = {.size = {32, 1, 1}},
+                        shifted = {.size = {31, 1, 1}, .src = {1, 0, 0}};
+    cls_image_shape shorter = shape;
     cls_program over;
     cls_kernel kernel;
-    cls_image image;
+    cls_image image, half_of_it;
     uint32_t values[64], read[64];
     if (!has_format(shape.kind, shape.access, shape.format)) {
         OK(cls_buffer_destroy(memory));
@@ -252,6 +255,11 @@ static void test_over_a_buffer(void **state) {
     OK(cls_kernel_create(over, "readb", &kernel));
     OK(cls_image_over(memory, &shape, &image));
     OK(cls_copy_h2d(memory, 0, values, sizeof values, NULL));
+    shorter.width = 32;
+    OK(cls_image_over(memory, &shorter, &half_of_it));
+    OK(cls_image_copy(half_of_it, image, &same, NULL));
+    EXPECT(CLS_ERROR_OVERLAP, cls_image_copy(half_of_it, image, &shifted, NULL));
+    OK(cls_image_destroy(half_of_it));
     OK(cls_buffer_destroy(memory));
     const cls_launch items = cls_launch_1d(64);
     const cls_arg args[] = {cls_arg_image(image), cls_arg_buffer(out)};
@@ -262,6 +270,175 @@ static void test_over_a_buffer(void **state) {
     OK(cls_kernel_destroy(kernel));
     OK(cls_program_destroy(over));
     OK(cls_buffer_destroy(out));
+}
+
+/* Rows of WIDTH texels that begin PITCH texels apart: a multiple of what devices want. */
+enum { OVER_WIDTH = 5, OVER_HEIGHT = 3, OVER_PITCH = 256, OVER_CELLS = OVER_PITCH * OVER_HEIGHT };
+
+static const cls_image_shape over_shape = {CLS_IMAGE_2D,          {CLS_CHANNELS_R, CLS_CHANNEL_U32},
+                                           CLS_ACCESS_READ_WRITE, OVER_WIDTH,
+                                           OVER_HEIGHT,           1};
+
+static cls_status make_over(cls_buffer buffer, cls_image *out) {
+    return cls_image_over_pitched(buffer, &over_shape, OVER_PITCH * 4, out);
+}
+
+/* False: the device has none, as the message says. */
+static bool open_over(cls_buffer *buffer, cls_image *image) {
+    *buffer = rig_cells(OVER_CELLS);
+    const cls_status status = make_over(*buffer, image);
+    if (!status)
+        return true;
+    print_message("%s\n", cls_last_error_detail());
+    assert_int_equal(status, CLS_ERROR_UNSUPPORTED);
+    OK(cls_buffer_destroy(*buffer));
+    return false;
+}
+
+#define SKIP_OVER() SKIP_BECAUSE("the device has no 2D images over buffers that can be used")
+
+static void expect_cells(cls_buffer buffer, const uint32_t *wanted) {
+    static uint32_t seen[OVER_CELLS];
+    OK(cls_copy_d2h(seen, buffer, 0, sizeof seen, NULL));
+    assert_memory_equal(seen, wanted, sizeof seen);
+}
+
+/* Kernels, copies and fills of the image, and what the buffer has then; the gaps keep what they have. */
+static void test_rows_over_a_buffer(void **state) {
+    (void)state;
+    NEED_IMAGES();
+    static uint32_t cells[OVER_CELLS];
+    uint32_t texels[OVER_WIDTH * OVER_HEIGHT], read[OVER_WIDTH * OVER_HEIGHT];
+    const uint32_t color[4] = {77, 0, 0, 0};
+    const cls_image_box corner = {.size = {2, 2, 1}, .dst = {3, 1, 0}};
+    const cls_launch items = cls_launch_2d(OVER_WIDTH, OVER_HEIGHT);
+    const size_t extents[3] = {OVER_WIDTH, OVER_HEIGHT, 1};
+    const struct kind as_read2d = {CLS_IMAGE_2D, "read2d", {OVER_WIDTH, OVER_HEIGHT, 1}};
+    cls_buffer buffer;
+    cls_image image;
+    if (!open_over(&buffer, &image))
+        SKIP_OVER();
+    for (uint32_t i = 0; i < OVER_CELLS; i++)
+        cells[i] = i * 2654435761u;
+    for (uint32_t i = 0; i < OVER_WIDTH * OVER_HEIGHT; i++)
+        texels[i] = cells[i / OVER_WIDTH * OVER_PITCH + i % OVER_WIDTH];
+    OK(cls_copy_h2d(buffer, 0, cells, sizeof cells, NULL));
+    expect_texels(&as_read2d, image, texels);
+    OK(cls_image_to_host(read, image, NULL, NULL));
+    assert_memory_equal(read, texels, sizeof texels);
+
+    cls_image from = make(CLS_IMAGE_2D, u32_texels, extents);
+    cls_kernel kernel = kernel_of("sum2d");
+    const cls_arg args[] = {cls_arg_image(from), plain_sampler(), cls_arg_image(image),
+                            cls_arg_u32(1)};
+    OK(cls_image_copy(from, image, NULL, NULL));
+    OK(cls_kernel_launch(kernel, &items, args, 4, NULL));
+    for (uint32_t i = 0; i < OVER_WIDTH * OVER_HEIGHT; i++)
+        cells[i / OVER_WIDTH * OVER_PITCH + i % OVER_WIDTH] = ++texels[i];
+    expect_cells(buffer, cells);
+
+    OK(cls_image_fill(image, color, &corner, NULL));
+    for (uint32_t i = 0; i < 4; i++)
+        cells[(1 + i / 2) * OVER_PITCH + 3 + i % 2] = 77;
+    expect_cells(buffer, cells);
+    OK(cls_image_from_host(image, read, NULL, NULL));
+    for (uint32_t i = 0; i < OVER_WIDTH * OVER_HEIGHT; i++)
+        cells[i / OVER_WIDTH * OVER_PITCH + i % OVER_WIDTH] = read[i];
+    expect_cells(buffer, cells);
+
+    /* The image keeps the memory. */
+    OK(cls_buffer_destroy(buffer));
+    expect_texels(&as_read2d, image, read);
+    OK(cls_kernel_destroy(kernel));
+    OK(cls_image_destroy(from));
+    OK(cls_image_destroy(image));
+}
+
+/* Image and buffer, and two images of one buffer, are one memory, row by row: the gaps are not the image's. */
+static void test_rows_overlap(void **state) {
+    (void)state;
+    NEED_IMAGES();
+    cls_buffer buffer;
+    cls_image image, tight;
+    cls_image_box box = {.size = {2, 2, 1}, .src = {1, 1, 0}, .offset = (OVER_PITCH + 3) * 4};
+    const cls_image_shape wide = {CLS_IMAGE_2D, u32_texels, CLS_ACCESS_READ_WRITE,
+                                  OVER_PITCH,   2,          1};
+    const cls_image_box below = {.size = {2, 1, 1}, .dst = {0, 2, 0}, .src = {0, 1, 0}};
+    if (!open_over(&buffer, &image))
+        SKIP_OVER();
+    OK(cls_image_over(buffer, &wide, &tight));
+    OK(cls_image_to_buffer(buffer, image, &box, NULL));
+    box.offset -= 4;
+    EXPECT(CLS_ERROR_OVERLAP, cls_image_to_buffer(buffer, image, &box, NULL));
+    box.offset = (2 * OVER_PITCH - 1) * 4;
+    EXPECT(CLS_ERROR_OVERLAP, cls_image_to_buffer(buffer, image, &box, NULL));
+    memset(box.src, 0, sizeof box.src);
+    box.offset = OVER_WIDTH * 4;
+    OK(cls_image_from_buffer(image, buffer, &box, NULL));
+    OK(cls_image_copy(image, tight, &below, NULL));
+    OK(cls_image_copy(image, image, NULL, NULL));
+    box.dst[0] = 1;
+    EXPECT(CLS_ERROR_OVERLAP, cls_image_copy(image, tight, &box, NULL));
+    OK(cls_image_destroy(tight));
+    OK(cls_image_destroy(image));
+    OK(cls_buffer_destroy(buffer));
+}
+
+static void test_refused_rows(void **state) {
+    (void)state;
+    NEED_IMAGES();
+    cls_image image = (cls_image)(void *)&image;
+    const cls_image before = image;
+    cls_image_shape line = over_shape, cube = over_shape;
+    line.kind = CLS_IMAGE_1D_BUFFER;
+    line.height = 1;
+    cube.kind = CLS_IMAGE_3D;
+    cls_buffer buffer = rig_cells(OVER_CELLS), small_one = rig_cells(OVER_CELLS - 1);
+    const struct {
+        cls_buffer buffer;
+        const cls_image_shape *shape;
+        size_t pitch;
+        cls_status status;
+    } bad[] = {
+        {buffer, &line, OVER_PITCH * 4, CLS_ERROR_INVALID_VALUE},
+        {buffer, &cube, OVER_PITCH * 4, CLS_ERROR_INVALID_VALUE},
+        {buffer, &over_shape, OVER_WIDTH * 4 - 4, CLS_ERROR_INVALID_VALUE},
+        {buffer, &over_shape, OVER_PITCH * 4 + 2, CLS_ERROR_INVALID_VALUE},
+        {small_one, &over_shape, OVER_PITCH * 4, CLS_ERROR_OUT_OF_RANGE},
+        {buffer, &over_shape, SIZE_MAX - 3, CLS_ERROR_OUT_OF_RANGE},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        print_message("row %zu\n", i);
+        EXPECT(bad[i].status,
+               cls_image_over_pitched(bad[i].buffer, bad[i].shape, bad[i].pitch, &image));
+        assert_ptr_equal(image, before);
+    }
+    OK(cls_buffer_destroy(buffer));
+    OK(cls_buffer_destroy(small_one));
+}
+
+/* A pitch of one texel more than an aligned one; only a device that wants less than two texels takes it. */
+static void test_alignment_of_rows(void **state) {
+    (void)state;
+    NEED_IMAGES();
+    cls_buffer buffer, larger = rig_cells(OVER_CELLS + OVER_HEIGHT);
+    cls_image image, other;
+    if (!open_over(&buffer, &image)) {
+        OK(cls_buffer_destroy(larger));
+        SKIP_OVER();
+    }
+    const cls_status status =
+        cls_image_over_pitched(larger, &over_shape, (OVER_PITCH + 1) * 4, &other);
+    print_message("%s\n", status ? cls_last_error_detail() : "every pitch is aligned");
+    if (!status)
+        OK(cls_image_destroy(other));
+    else {
+        assert_int_equal(status, CLS_ERROR_INVALID_VALUE);
+        assert_non_null(strstr(cls_last_error_detail(), "multiple of"));
+    }
+    OK(cls_image_destroy(image));
+    OK(cls_buffer_destroy(buffer));
+    OK(cls_buffer_destroy(larger));
 }
 
 /* --- formats --- */
@@ -864,6 +1041,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_over_a_buffer),
+        cmocka_unit_test(test_rows_over_a_buffer),
+        cmocka_unit_test(test_rows_overlap),
+        cmocka_unit_test(test_refused_rows),
+        cmocka_unit_test(test_alignment_of_rows),
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_samplers),
         cmocka_unit_test(test_destroyed_at_work),

@@ -247,6 +247,41 @@ static void test_images(void **state) {
     }
 }
 
+/* A 2D image over a buffer is that buffer. */
+static void test_images_over_buffers(void **state) {
+    (void)state;
+    enum { PITCH = 1024 };
+    const cls_image_shape shape = {
+        CLS_IMAGE_2D, {CLS_CHANNELS_R, CLS_CHANNEL_U32}, CLS_ACCESS_UNKNOWN, 4, 2, 1};
+    static uint32_t out[8];
+    for (unsigned ordered = 0; ordered < 2; ordered++) {
+        world_begin();
+        cls_event event = rig_event();
+        cls_buffer buffer = rig_cells(2 * PITCH / sizeof *out);
+        cls_image image;
+        const cls_status status = cls_image_over_pitched(buffer, &shape, PITCH, &image);
+        if (status == CLS_ERROR_UNSUPPORTED) {
+            print_message("%s\n", cls_last_error_detail());
+            OK(cls_buffer_destroy(buffer));
+            OK(cls_event_destroy(event));
+            world_end();
+            SKIP_BECAUSE("the device has no 2D images over buffers");
+        }
+        OK(status);
+        fill(buffer, PITCH, 16, w.a);
+        OK(cls_event_record(event, w.a));
+        if (ordered)
+            OK(cls_stream_wait_event(w.b, event));
+        OK(cls_image_to_host_async(out, image, NULL, w.b));
+        OK(cls_context_synchronize(rig.context));
+        assert_int_equal(found().races, !ordered);
+        OK(cls_image_destroy(image));
+        OK(cls_buffer_destroy(buffer));
+        OK(cls_event_destroy(event));
+        world_end();
+    }
+}
+
 /* Order does not help: the fill comes after the map, and the unmap after the fill. */
 static void mapped_for_writing(bool clean) {
     void *at;
@@ -316,6 +351,7 @@ static const struct CMUnitTest tests[] = {
     PAIR("reused memory", reused_memory, false, {"fill"}),
     cmocka_unit_test(test_prefetches_order_each_other),
     cmocka_unit_test(test_images),
+    cmocka_unit_test(test_images_over_buffers),
 };
 
 int main(void) {

@@ -255,6 +255,8 @@ static void test_images() {
         " const int2 at = (int2)(get_global_id(0), get_global_id(1));"
         " write_imageui(t, at, read_imageui(f, s, at) + n); }";
     const auto kernel = cls::program::from_source(source, "more.cl").create_kernel("more");
+    const auto memory = cls::buffer::create(16);
+    EXPECT(thrown_by([&] { cls::image::over(memory, shape, 7); }) == CLS_ERROR_INVALID_VALUE);
     from.upload_async(texels.data(), stream);
     kernel.launch_async(cls_launch_2d(2, 2), stream, from,
                         cls_arg_sampler(0, CLS_ADDRESS_CLAMP_TO_EDGE, CLS_FILTER_NEAREST), to, 5u);

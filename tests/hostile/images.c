@@ -25,7 +25,7 @@ static void bad_shape(const struct arg *arg, unsigned slot, struct bad_list *lis
     for (unsigned i = 0; i < SHAPES; i++)
         bad[i] = *(const cls_image_shape *)good_shape(arg, slot).constant;
     bad[0].kind = (cls_image_kind)0;
-    bad[1].kind = over ? CLS_IMAGE_2D : CLS_IMAGE_1D_BUFFER;
+    bad[1].kind = over ? CLS_IMAGE_1D : CLS_IMAGE_1D_BUFFER;
     bad[2].kind = (cls_image_kind)INT_MAX;
     bad[3].format.order = (cls_channel_order)0;
     bad[4].format.order = CLS_CHANNELS_RGB;
@@ -50,6 +50,16 @@ static void bad_number(const struct arg *arg, unsigned slot, struct bad_list *li
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         add_bad(list, "no such constant", CLS_ERROR_INVALID_VALUE,
                 (union value){.number = numbers[i]});
+}
+
+/* Of an image of one dimension. */
+static void bad_pitch(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t pitches[] = {1, 16, SIZE_MAX};
+    (void)arg;
+    (void)slot;
+    for (size_t i = 0; i < COUNT_OF(pitches); i++)
+        add_bad(list, "a pitch of rows that there are not", CLS_ERROR_INVALID_VALUE,
+                (union value){.size = pitches[i]});
 }
 
 static union value good_format(const struct arg *arg, unsigned slot) {
@@ -111,6 +121,7 @@ const struct kind image_kinds[] = {
     {"image_access", good_zero, bad_number, NULL},
     {"image_format", good_format, bad_image_format, NULL},
     {"image_kind", good_kind, bad_number, NULL},
+    {"image_pitch", good_zero, bad_pitch, NULL},
     {"shape", good_shape, bad_shape, NULL},
     {NULL, NULL, NULL, NULL},
 };

@@ -13,10 +13,18 @@ static const char source[] =
     "}\n";
 
 struct pictures {
-    cls_image from, to, line;
+    cls_image from, to, line, rows;
     cls_program program;
     cls_kernel kernel;
 };
+
+/* Over a buffer, where the device has that with such a pitch. */
+static bool make_rows(struct run *run, const struct world *world, struct pictures *p) {
+    const cls_image_shape shape = {
+        CLS_IMAGE_2D, {CLS_CHANNELS_R, CLS_CHANNEL_U32}, CLS_ACCESS_UNKNOWN, SIDE, 1, 1};
+    const cls_status status = cls_image_over_pitched(world->b, &shape, BYTES, &p->rows);
+    return status == CLS_ERROR_UNSUPPORTED || status == CLS_ERROR_INVALID_VALUE || ok(run, status);
+}
 
 static bool make(struct run *run, const struct world *world, struct pictures *p) {
     const cls_image_shape square = {
@@ -34,6 +42,7 @@ static bool make(struct run *run, const struct world *world, struct pictures *p)
     return has && ok(run, cls_image_create(world->context, &square, &p->from)) &&
            ok(run, cls_image_create(world->context, &square, &p->to)) &&
            (!has_line || ok(run, cls_image_over(world->b, &line, &p->line))) &&
+           make_rows(run, world, p) &&
            ok(run, cls_program_from_source(world->context, source, NULL, NULL, &p->program)) &&
            ok(run, cls_kernel_create(p->program, "next", &p->kernel));
 }
@@ -43,6 +52,8 @@ static void end(struct run *run, const struct pictures *p) {
         ok(run, cls_kernel_destroy(p->kernel));
     if (p->program)
         ok(run, cls_program_destroy(p->program));
+    if (p->rows)
+        ok(run, cls_image_destroy(p->rows));
     if (p->line)
         ok(run, cls_image_destroy(p->line));
     if (p->to)
