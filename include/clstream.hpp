@@ -1069,6 +1069,32 @@ template <class T> class pinned {
     std::size_t count_ = 0;
 };
 
+/** Memory of the program's, pinned from cls_host_register to cls_host_unregister: until this ends, which waits for what
+ * uses it. */
+class registered {
+  public:
+    registered() = default;
+    static result<registered> create(void *memory, std::size_t bytes, context_ref context = {}) {
+        const cls_status status = cls_host_register(context.get(), memory, bytes);
+        return detail::finish(status, registered(status ? nullptr : memory));
+    }
+    void *get() const { return memory_.get(); }
+    /** Ends it early; a failure leaves it as it was. */
+    result<void> unregister() {
+        const cls_status status = cls_host_unregister(memory_.get());
+        if (!status)
+            (void)memory_.release();
+        return check(status);
+    }
+
+  private:
+    struct host_unregister {
+        void operator()(void *memory) const { (void)cls_host_unregister(memory); }
+    };
+    explicit registered(void *memory) : memory_(memory) {}
+    std::unique_ptr<void, host_unregister> memory_;
+};
+
 namespace detail {
 
 /** An owner or a reference. */

@@ -176,6 +176,16 @@ static void test_arrays() {
     x.download_async(pinned, stream);
     stream.synchronize();
     EXPECT(pinned[1] == 3 && pinned.end() - pinned.begin() == 4);
+    alignas(4096) static char page[4096];
+    try {
+        auto registered = cls::registered::create(page, sizeof page);
+        EXPECT(registered.get() == page);
+        EXPECT(thrown_by([&] { cls::registered::create(page, 1); }) == CLS_ERROR_INVALID_STATE);
+        registered.unregister();
+        EXPECT(!registered.get());
+        EXPECT(thrown_by([&] { registered.unregister(); }) == CLS_ERROR_INVALID_VALUE);
+        const auto again = cls::registered::create(page, sizeof page);
+    } catch (const cls::error &refused) { EXPECT(refused.status() == CLS_ERROR_UNSUPPORTED); }
     auto memory = stream.malloc_async(64);
     EXPECT(memory.size() == 64);
     const cls_buffer was = memory.get();
