@@ -206,9 +206,7 @@ static cls_status gemm_by_views(const cls_matrix *a, const cls_matrix *b, const 
     struct product product = {.config = *config};
     struct blas_work work = {.name = "gemm"};
     struct blas_view views[3];
-    cls_status status = check_by_views("gemm", config, a->dtype, c->dtype);
-    if (!status)
-        status = gemm_shape(a, b, c, &product);
+    cls_status status = gemm_shape(a, b, c, &product);
     if (!status)
         status = gemm_views(a, b, c, config->batches, views);
     if (!status)
@@ -225,6 +223,8 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
                        bool blocking, cls_gemm_explanation *told) {
     cls_gemm_config config;
     cls_status status = blas_read_config(given, &config);
+    if (!status && has_factor_views(&config))
+        status = check_by_views("gemm", &config, a->dtype, c->dtype);
     if (status)
         return status;
     if (has_factor_views(&config) && !told)

@@ -286,6 +286,7 @@ static void test_matrices(void **state) {
     config.activation = CLS_UNARY_RELU;
     EXPECT(CLS_ERROR_UNSUPPORTED, cls_gemm(left, right, out, &config, stream));
     expect_detail("factors on the device");
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_gemm_explain(left, right, out, &config, stream, &told));
     expect_c(a, b, c, 3, 4);
     OK(cls_buffer_destroy(as));
     OK(cls_buffer_destroy(bs));
