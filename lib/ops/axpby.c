@@ -86,9 +86,15 @@ static void take_factors(struct axpby_call *call, const cls_factor *alpha, const
     call->beta = factor_take(beta->value, &beta->view, f64, call->views, &call->n_views);
 }
 
+static cls_status axpby_work(struct axpby_call *call) {
+    return call->count && !(factor_is(&call->alpha, 0) && factor_is(&call->beta, 1))
+               ? axpby_launch(call)
+               : op_check_stream(&call->op);
+}
+
 /* With `kept` the buffer of x, unless that is NULL. */
-static cls_status axpby_run(struct axpby_call *call, struct buffer *kept, cls_stream stream,
-                            bool blocking) {
+static cls_status axpby_run(struct axpby_call *call, struct buffer *kept, bool checks,
+                            cls_stream stream, bool blocking) {
     const cls_array *arrays[4];
     struct buffer *const buffers[4] = {kept};
     for (unsigned i = 0; i < call->n_views; i++)
@@ -97,16 +103,13 @@ static cls_status axpby_run(struct axpby_call *call, struct buffer *kept, cls_st
     if (status)
         return status;
     status = axpby_check(call);
-    if (!status)
-        status = call->count && !(factor_is(&call->alpha, 0) && factor_is(&call->beta, 1))
-                     ? axpby_launch(call)
-                     : op_check_stream(&call->op);
+    if (!status && !checks)
+        status = axpby_work(call);
     return op_end(&call->op, status, blocking);
 }
 
-cls_status axpby_kept(const cls_factor *alpha, const cls_vector *x, struct buffer *kept,
-                      const cls_factor *beta, const cls_vector *y, cls_stream stream,
-                      bool blocking) {
+static cls_status axpby(const cls_factor *alpha, const cls_vector *x, const cls_factor *beta,
+                        const cls_vector *y, cls_stream stream, bool blocking) {
     struct axpby_call call = {
         .name = "axpby", .count = y->count, .x_step = x->step, .y_step = y->step};
     if (x->count != y->count)
@@ -116,29 +119,30 @@ cls_status axpby_kept(const cls_factor *alpha, const cls_vector *x, struct buffe
     cls_status status = blas_vector_view("axpby", x, &call.views[X]);
     if (!status)
         status = blas_vector_view("axpby", y, &call.views[Y]);
-    return status ? status : axpby_run(&call, kept, stream, blocking);
+    return status ? status : axpby_run(&call, NULL, false, stream, blocking);
 }
 
-cls_status axpby_matrices(const cls_factor *alpha, struct buffer *x, const cls_factor *beta,
-                          const cls_matrix *c, size_t batches, cls_stream stream, bool blocking) {
-    struct axpby_call call = {.name = "gemm",
+cls_status axpby_matrices(const char *name, const cls_factor *alpha, struct buffer *x,
+                          const cls_factor *beta, const cls_matrix *c, size_t batches,
+                          cls_stream stream, bool blocking) {
+    struct axpby_call call = {.name = name,
                               .count = batches * c->rows * c->columns,
-                              .x_step = 1,
+                              .x_step = x ? 1 : 0,
                               .matrices = true,
                               .shape = {c->columns, c->rows, c->ld, c->stride}};
     const cls_array dense = cls_array_at(NULL, c->dtype, 0, call.count);
     take_factors(&call, alpha, beta, c->dtype);
-    call.views[X] = blas_array_view(&dense);
-    cls_status status = blas_matrix_view("gemm", c, batches, &call.views[Y]);
-    return status ? status : axpby_run(&call, x, stream, blocking);
+    cls_status status = blas_matrix_view(name, c, batches, &call.views[Y]);
+    call.views[X] = x ? blas_array_view(&dense) : call.views[Y]; /* in place of an x, y itself */
+    return status ? status : axpby_run(&call, x, !x, stream, blocking);
 }
 
 cls_status cls_axpby(cls_factor alpha, cls_vector x, cls_factor beta, cls_vector y,
                      cls_stream stream) {
-    return axpby_kept(&alpha, &x, NULL, &beta, &y, stream, true);
+    return axpby(&alpha, &x, &beta, &y, stream, true);
 }
 
 cls_status cls_axpby_async(cls_factor alpha, cls_vector x, cls_factor beta, cls_vector y,
                            cls_stream stream) {
-    return axpby_kept(&alpha, &x, NULL, &beta, &y, stream, false);
+    return axpby(&alpha, &x, &beta, &y, stream, false);
 }

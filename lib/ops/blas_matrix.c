@@ -165,12 +165,22 @@ static cls_status gemm_of_numbers(const cls_matrix *a, const cls_matrix *b, cons
     return blas_end(&work, status, blocking);
 }
 
+/* c takes a product by the factors of `config`. `product` NULL: only checks. */
+static cls_status take_product(const char *name, const cls_gemm_config *config,
+                               struct buffer *product, const cls_matrix *c, cls_stream stream,
+                               bool blocking) {
+    const cls_factor alpha = {config->alpha, config->alpha_view};
+    const cls_factor beta = {config->beta, config->beta_view};
+    return axpby_matrices(name, &alpha, product, &beta, c, config->batches, stream, blocking);
+}
+
+/* All but the operands, before a product is submitted. */
 static cls_status check_by_views(const char *name, const cls_gemm_config *config, cls_dtype a,
-                                 cls_dtype out) {
-    if (config->bias.buffer || config->activation || blas_is_narrow(a) || blas_is_narrow(out))
+                                 const cls_matrix *c, cls_stream stream) {
+    if (config->bias.buffer || config->activation || blas_is_narrow(a) || blas_is_narrow(c->dtype))
         return error_set(CLS_ERROR_UNSUPPORTED,
                          "%s: factors on the device with a bias, an activation or 16 bits", name);
-    return CLS_SUCCESS;
+    return take_product(name, config, NULL, c, stream, false);
 }
 
 /* The product alone, without factors. */
@@ -186,8 +196,6 @@ static cls_gemm_config without_factors(const cls_gemm_config *config) {
 static cls_status gemm_by_scratch(struct blas_work *work, const cls_matrix *a, const cls_matrix *b,
                                   const cls_matrix *c, const cls_gemm_config *config,
                                   cls_stream stream, bool blocking) {
-    const cls_factor alpha = {config->alpha, config->alpha_view};
-    const cls_factor beta = {config->beta, config->beta_view};
     const cls_gemm_config plain = without_factors(config);
     const cls_matrix product = cls_matrix_of(NULL, c->dtype, c->rows, c->columns);
     struct buffer *buffers[3] = {work->op.views[0].buffer, work->op.views[1].buffer};
@@ -195,9 +203,7 @@ static cls_status gemm_by_scratch(struct blas_work *work, const cls_matrix *a, c
     cls_status status = op_scratch(&work->op, bytes ? bytes : 1, &buffers[2]);
     if (!status)
         status = gemm_of_numbers(a, b, &product, buffers, &plain, stream, false, NULL);
-    if (!status)
-        status = axpby_matrices(&alpha, buffers[2], &beta, c, config->batches, stream, blocking);
-    return status;
+    return status ? status : take_product("gemm", config, buffers[2], c, stream, blocking);
 }
 
 static cls_status gemm_by_views(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
@@ -224,7 +230,7 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
     cls_gemm_config config;
     cls_status status = blas_read_config(given, &config);
     if (!status && has_factor_views(&config))
-        status = check_by_views("gemm", &config, a->dtype, c->dtype);
+        status = check_by_views("gemm", &config, a->dtype, c, stream);
     if (status)
         return status;
     if (has_factor_views(&config) && !told)
@@ -297,33 +303,32 @@ static cls_status gemv_of_numbers(const cls_matrix *a, const cls_vector *x, cons
     return blas_end(&work, status, blocking);
 }
 
+/* A vector as a matrix of one column. */
+static cls_matrix column_of(const cls_vector *y) {
+    return (cls_matrix){y->buffer, y->dtype, y->offset, y->count, 1, y->step, 0};
+}
+
 /* op(a) x goes to the scratch of `work`, from where y takes it by the factors. */
-static cls_status by_scratch(struct blas_work *work, const cls_matrix *a, const cls_vector *x,
-                             const cls_vector *y, const cls_gemm_config *config, cls_stream stream,
-                             bool blocking) {
-    const cls_factor alpha = {config->alpha, config->alpha_view};
-    const cls_factor beta = {config->beta, config->beta_view};
-    cls_gemm_config plain = CLS_GEMM_CONFIG_INIT;
-    plain.transpose_a = config->transpose_a;
-    plain.math = config->math;
+static cls_status gemv_by_scratch(struct blas_work *work, const cls_matrix *a, const cls_vector *x,
+                                  const cls_vector *y, const cls_gemm_config *config,
+                                  cls_stream stream, bool blocking) {
+    const cls_gemm_config plain = without_factors(config);
     const cls_vector product = {NULL, y->dtype, 0, y->count, 1};
+    const cls_matrix column = column_of(y);
     struct buffer *buffers[3] = {work->op.views[0].buffer, work->op.views[1].buffer};
     const size_t bytes = y->count * cls_dtype_size(y->dtype);
     cls_status status = op_scratch(&work->op, bytes ? bytes : 1, &buffers[2]);
     if (!status)
         status = gemv_of_numbers(a, x, &product, buffers, plain, stream, false);
-    if (!status)
-        status = axpby_kept(&alpha, &product, buffers[2], &beta, y, stream, blocking);
-    return status;
+    return status ? status : take_product("gemv", config, buffers[2], &column, stream, blocking);
 }
 
 static cls_status gemv_by_views(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
                                 const cls_gemm_config *config, cls_stream stream, bool blocking) {
     struct blas_work work = {.name = "gemv"};
     struct blas_view views[3];
+    const cls_matrix column = column_of(y);
     cls_status status = gemv_check(a, x, y, config);
-    if (!status)
-        status = check_by_views("gemv", config, a->dtype, y->dtype);
     if (!status)
         status = blas_matrix_view("gemv", a, 1, &views[0]);
     if (!status)
@@ -331,10 +336,12 @@ static cls_status gemv_by_views(const cls_matrix *a, const cls_vector *x, const 
     if (!status)
         status = blas_vector_view("gemv", y, &views[2]);
     if (!status)
+        status = check_by_views("gemv", config, a->dtype, &column, stream);
+    if (!status)
         status = blas_begin(&work, BLAS_GEMV, views, 3, BLAS_LAST_OUT, stream, blocking);
     if (status)
         return status;
-    status = by_scratch(&work, a, x, y, config, stream, blocking);
+    status = gemv_by_scratch(&work, a, x, y, config, stream, blocking);
     return blas_end(&work, status, false);
 }
 

@@ -237,6 +237,21 @@ static void put_c(cls_buffer c, float each) {
     OK(cls_fill(c, 0, C_CELLS * sizeof each, &each, sizeof each, stream));
 }
 
+/* What is refused adds no node to a capture. */
+static void expect_refused_in_capture(cls_matrix left, cls_matrix right, cls_matrix out,
+                                      const cls_gemm_config *config, cls_status status) {
+    cls_gemm_explanation told = CLS_GEMM_EXPLANATION_INIT;
+    cls_graph graph;
+    uint64_t nodes;
+    OK(cls_stream_begin_capture(stream, "refused"));
+    EXPECT(status, cls_gemm_async(left, right, out, config, stream));
+    OK(cls_stream_end_capture(stream, &graph));
+    OK(cls_graph_get_nodes(graph, &nodes));
+    assert_int_equal(nodes, 0);
+    OK(cls_graph_destroy(graph));
+    EXPECT(status, cls_gemm_explain(left, right, out, config, stream, &told));
+}
+
 static void test_matrices(void **state) {
     cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
     float a[BATCHES * ROWS * INNER], b[BATCHES * INNER * COLUMNS];
@@ -280,8 +295,10 @@ static void test_matrices(void **state) {
 
     config.alpha_view = cls_array_at(c, CLS_F32, 0, 1);
     EXPECT(CLS_ERROR_OVERLAP, cls_gemm(left, right, out, &config, stream));
+    expect_refused_in_capture(left, right, out, &config, CLS_ERROR_OVERLAP);
     config.alpha_view = cls_array_at(numbers, CLS_I32, 0, 1);
     EXPECT(CLS_ERROR_TYPE_MISMATCH, cls_gemm(left, right, out, &config, stream));
+    expect_refused_in_capture(left, right, out, &config, CLS_ERROR_TYPE_MISMATCH);
     config.alpha_view = alpha;
     config.activation = CLS_UNARY_RELU;
     EXPECT(CLS_ERROR_UNSUPPORTED, cls_gemm(left, right, out, &config, stream));
