@@ -253,6 +253,30 @@ CLS_API cls_status cls_gemv(cls_matrix a, cls_vector x, cls_vector y, const cls_
 CLS_API cls_status cls_gemv_async(cls_matrix a, cls_vector x, cls_vector y,
                                   const cls_gemm_config *config, cls_stream stream);
 
+/** Of the triangular matrix of cls_trsm; 0 is a lower one from the left with a diagonal of its own. */
+typedef enum cls_triangle {
+    CLS_TRIANGLE_RIGHT = 1, /**< X op(a) = alpha b in the place of op(a) X = alpha b */
+    CLS_TRIANGLE_UPPER = 2, /**< a is upper triangular */
+    CLS_TRIANGLE_UNIT = 4   /**< its diagonal is 1, and not read */
+} cls_triangle;
+
+/**
+ * Solves op(a) X = alpha b, or X op(a) = alpha b, for every matrix of a batch, and puts X into b. Waits. `a` is square,
+ * and of it only the triangle is read; `triangle` is the sum of constants of cls_triangle. Of `config`, which may be NULL, counts
+ * `transpose_a`, `alpha`, `batches` and `math`. f32 and f64, on every device. By blocks of 32 unknowns, which a work-item
+ * finds by substitution for each column (or row) of b; what they take off the others is a product as cls_gemm computes
+ * it. So X is the exact solution for a triangle that differs from a by about n u of each element (Higham, "Accuracy and
+ * Stability of Numerical Algorithms", 2002, 8.1), with u as above. A diagonal of 0 gives infinities and NaN.
+ * @retval CLS_ERROR_INVALID_VALUE also unknown constants, and other members of `config` that are not their defaults
+ * @retval CLS_ERROR_OVERLAP       also a and b
+ * @retval CLS_ERROR_OUT_OF_MEMORY b is undefined then
+ */
+CLS_API cls_status cls_trsm(cls_matrix a, cls_matrix b, unsigned triangle,
+                            const cls_gemm_config *config, cls_stream stream);
+/** Like cls_trsm; only submits. */
+CLS_API cls_status cls_trsm_async(cls_matrix a, cls_matrix b, unsigned triangle,
+                                  const cls_gemm_config *config, cls_stream stream);
+
 /** y = alpha x + y. With `alpha` 0, nothing. Waits. */
 CLS_API cls_status cls_axpy(double alpha, cls_vector x, cls_vector y, cls_stream stream);
 /** Like cls_axpy; only submits. */

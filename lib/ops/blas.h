@@ -52,6 +52,8 @@ struct blas_view {
 cls_status blas_matrix_view(const char *name, const cls_matrix *matrix, size_t batches,
                             struct blas_view *out);
 cls_status blas_vector_view(const char *name, const cls_vector *vector, struct blas_view *out);
+/* CLS_ERROR_OVERLAP if two of the output's matrices have an element in common. */
+cls_status blas_check_apart(const char *name, const cls_matrix *c, size_t batches);
 struct blas_view blas_array_view(const cls_array *array);
 
 /* The role of the last operand: an input too, an output of the inputs' type, or an index. */

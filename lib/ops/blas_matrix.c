@@ -86,11 +86,11 @@ static bool lie_apart(const cls_matrix *c, size_t batches) {
     return true;
 }
 
-static cls_status check_batch(const cls_matrix *c, size_t batches) {
+cls_status blas_check_apart(const char *name, const cls_matrix *c, size_t batches) {
     if (!c->rows || !c->columns || lie_apart(c, batches))
         return CLS_SUCCESS;
-    return error_set(CLS_ERROR_OVERLAP, "gemm: a stride of %zu makes outputs of %zu x %zu overlap",
-                     c->stride, c->rows, c->columns);
+    return error_set(CLS_ERROR_OVERLAP, "%s: a stride of %zu makes outputs of %zu x %zu overlap",
+                     name, c->stride, c->rows, c->columns);
 }
 
 static cls_status gemm_views(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
@@ -99,7 +99,7 @@ static cls_status gemm_views(const cls_matrix *a, const cls_matrix *b, const cls
     cls_status status = CLS_SUCCESS;
     for (int i = 0; i < 3 && !status; i++)
         status = blas_matrix_view("gemm", matrices[i], batches, &views[i]);
-    return status ? status : check_batch(c, batches);
+    return status ? status : blas_check_apart("gemm", c, batches);
 }
 
 /* Sets the factors, and submits c = alpha op(a) op(b) + beta c, of `rows` by `columns` elements and an inner length of

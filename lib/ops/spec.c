@@ -599,6 +599,23 @@ cls_status spec_of_axpby(cls_dtype dtype, bool matrices, const struct spec **fou
     return *found ? CLS_SUCCESS : publish(at, axpby_spec_new(type_row(dtype), matrices), found);
 }
 
+static struct spec *trsm_spec_new(const struct type_row *type) {
+    struct spec *spec = spec_new("trsm.cl", "trsm");
+    if (!spec)
+        return NULL;
+    snprintf(spec->label, sizeof spec->label, "trsm_%s", type->name);
+    snprintf(spec->options, sizeof spec->options, "-DREAL=%s -DBLOCK=%u",
+             type->dtype == CLS_F64 ? "double -DDOUBLES" : "float", (unsigned)TRSM_BLOCK);
+    return spec;
+}
+
+cls_status spec_of_trsm(cls_dtype dtype, const struct spec **found) {
+    static slot slots[2];
+    slot *at = &slots[dtype == CLS_F64];
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS : publish(at, trsm_spec_new(type_row(dtype)), found);
+}
+
 /* --- optimizers --- */
 
 /* A CPU's work-item has 8,192 elements, as elsewhere; its vectors are so short that four of them stay in registers. */

@@ -204,6 +204,10 @@ cls_status spec_of_spmv(const struct spmv_kind *kind, const struct spec **spec);
 /* That of cl/axpby.cl, for vectors of f32 or f64, or for matrices. */
 cls_status spec_of_axpby(cls_dtype dtype, bool matrices, const struct spec **spec);
 
+/* That of cl/trsm.cl, for matrices of f32 or f64, and the most unknowns of a block. */
+enum { TRSM_BLOCK = 32 };
+cls_status spec_of_trsm(cls_dtype dtype, const struct spec **spec);
+
 /* Steps of optimizers: what cl/optimizer.cl does with the arrays of a launch. */
 enum optimizer_kernel {
     OPTIMIZER_SGD,
