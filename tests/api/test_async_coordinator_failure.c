@@ -384,6 +384,7 @@ static void computes_say_nothing_of_a_slot_taken_over(void **state) {
     assert_int_equal(pthread_join(thread, &told), 0);
     EXPECT(CLS_NOT_READY, *(cls_status *)told);
     OK(cls_triple_buffer_advance(ring));
+    OK(cls_async_coordinator_synchronize_all(c));
     OK(cls_triple_buffer_destroy(ring));
     OK(cls_async_coordinator_destroy(c));
 }
