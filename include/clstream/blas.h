@@ -264,8 +264,8 @@ typedef enum cls_triangle {
  * Solves op(a) X = alpha b, or X op(a) = alpha b, for every matrix of a batch, and puts X into b. Waits. `a` is square,
  * and of it only the triangle is read; `triangle` is the sum of constants of cls_triangle. Of `config`, which may be NULL, counts
  * `transpose_a`, `alpha`, `batches` and `math`. f32 and f64, on every device. By blocks of 32 unknowns, which a work-item
- * finds by substitution for each column (or row) of b; what they take off the others is a product as cls_gemm computes
- * it. So X is the exact solution for a triangle that differs from a by about n u of each element (Higham, "Accuracy and
+ * finds by substitution for each column (or row) of b; their contributions to the others are a product as cls_gemm
+ * computes it. So X is the exact solution for a triangle that differs from a by about n u of each element (Higham, "Accuracy and
  * Stability of Numerical Algorithms", 2002, 8.1), with u as above. A diagonal of 0 gives infinities and NaN.
  * @retval CLS_ERROR_INVALID_VALUE also unknown constants, and other members of `config` that are not their defaults
  * @retval CLS_ERROR_OVERLAP       also a and b

@@ -337,7 +337,7 @@ typedef enum cls_map_access {
     CLS_MAP_READ = 1,            /**< reads them */
     CLS_MAP_WRITE = 2,           /**< writes some of them; those that it does not write stay */
     CLS_MAP_READ_WRITE = 3,      /**< reads and writes them */
-    CLS_MAP_WRITE_INVALIDATE = 4 /**< writes all of them: what they held before is not kept */
+    CLS_MAP_WRITE_INVALIDATE = 4 /**< writes all of them; their former contents are lost */
 } cls_map_access;
 
 /**

@@ -240,7 +240,7 @@ static inline cls_arg cls_arg_image(cls_image image) {
  * A sampler, for a sampler_t. The library keeps one driver's sampler for each of the few there are in a
  * context.
  * @param normalized nonzero: coordinates go from 0 to 1 in each dimension; 0: they are in texels
- * @param addressing what is read outside the image
+ * @param addressing where texels outside the image come from
  * @param filter whether the nearest texel is read, or texels between which the coordinates lie are mixed
  */
 static inline cls_arg cls_arg_sampler(int normalized, cls_addressing addressing,

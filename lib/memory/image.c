@@ -151,11 +151,11 @@ static cls_status try_images(struct context *context, int *out) {
 }
 
 cls_status image_check_layers(const struct image *image) {
-    int images = 0;
-    cls_status status = image->shape.kind == CLS_IMAGE_1D_ARRAY
-                            ? try_images(image->memory.context, &images)
-                            : CLS_SUCCESS;
-    if (status || image->shape.kind != CLS_IMAGE_1D_ARRAY || images & IMAGES_LAYERS_RIGHT)
+    int images;
+    if (image->shape.kind != CLS_IMAGE_1D_ARRAY)
+        return CLS_SUCCESS;
+    cls_status status = try_images(image->memory.context, &images);
+    if (status || images & IMAGES_LAYERS_RIGHT)
         return status;
     return error_set(CLS_ERROR_UNSUPPORTED,
                      "%s: the driver cannot copy the layers of a 1D array from and to buffers",

@@ -3,6 +3,7 @@
 #include "ops/axpby.h"
 #include "memory/buffer.h"
 #include "ops/factor.h"
+#include "ops/reduction_cut.h"
 #include "ops/spec.h"
 
 enum { AXPBY_GROUP = 64, AXPBY_MOST_ITEMS = 1 << 20 };
@@ -66,7 +67,8 @@ static cls_status axpby_launch(struct axpby_call *call) {
         blas_factor_arg(f64, call->alpha.value),
         blas_factor_arg(f64, call->beta.value),
     };
-    const size_t items = (call->count + AXPBY_GROUP - 1) / AXPBY_GROUP * AXPBY_GROUP;
+    const size_t items =
+        lesser(divide_up(call->count, AXPBY_GROUP) * AXPBY_GROUP, AXPBY_MOST_ITEMS);
     const struct spec *spec;
     struct kernel *kernel;
     cls_status status = spec_of_axpby(views[X].dtype, call->matrices, &spec);
@@ -74,8 +76,7 @@ static cls_status axpby_launch(struct axpby_call *call) {
         status = op_kernel(&call->op, &spec->kernel, &kernel);
     if (status)
         return status;
-    return op_launch(&call->op, kernel, args, sizeof args / sizeof *args,
-                     items < AXPBY_MOST_ITEMS ? items : AXPBY_MOST_ITEMS, 0);
+    return op_launch(&call->op, kernel, args, sizeof args / sizeof *args, items, 0);
 }
 
 static void take_factors(struct axpby_call *call, const cls_factor *alpha, const cls_factor *beta,

@@ -128,16 +128,14 @@ static cls_status tell_way(const struct blas_work *work, const struct product *p
     return CLS_SUCCESS;
 }
 
-/* Says how, in `told`, or where that is NULL does it. */
+/* By factors of the host's. Says how, in `told`, or where that is NULL does it. */
 static cls_status gemm_of_numbers(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
                                   struct buffer *const *kept, const cls_gemm_config *config,
                                   cls_stream stream, bool blocking, cls_gemm_explanation *told) {
-    struct product product;
+    struct product product = {.config = *config};
     struct blas_work work = {.name = "gemm", .kept = kept, .waits = blocking};
     struct blas_view views[4];
-    cls_status status = blas_read_config(config, &product.config);
-    if (!status)
-        status = gemm_shape(a, b, c, &product);
+    cls_status status = gemm_shape(a, b, c, &product);
     if (!status)
         status = gemm_views(a, b, c, product.config.batches, views);
     const bool by_row = product.config.bias_by_row != 0;
@@ -229,15 +227,17 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
                        bool blocking, cls_gemm_explanation *told) {
     cls_gemm_config config;
     cls_status status = blas_read_config(given, &config);
-    if (!status && has_factor_views(&config))
-        status = check_by_views("gemm", &config, a->dtype, c, stream);
     if (status)
         return status;
-    if (has_factor_views(&config) && !told)
+    if (!has_factor_views(&config))
+        return gemm_of_numbers(a, b, c, kept, &config, stream, blocking, told);
+    status = check_by_views("gemm", &config, a->dtype, c, stream);
+    if (status)
+        return status;
+    if (!told)
         return gemm_by_views(a, b, c, &config, stream, blocking);
-    if (has_factor_views(&config))
-        config = without_factors(&config);
-    return gemm_of_numbers(a, b, c, kept, &config, stream, blocking, told);
+    const cls_gemm_config plain = without_factors(&config);
+    return gemm_of_numbers(a, b, c, kept, &plain, stream, blocking, told);
 }
 
 cls_status cls_gemm_explain(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
@@ -275,18 +275,24 @@ static cls_status gemv_check(const cls_matrix *a, const cls_vector *x, const cls
     return CLS_SUCCESS;
 }
 
-static cls_status gemv_of_numbers(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
-                                  struct buffer *const *kept, cls_gemm_config config,
-                                  cls_stream stream, bool blocking) {
-    struct blas_work work = {.name = "gemv", .kept = kept, .waits = blocking};
-    struct blas_view views[4];
-    cls_status status = gemv_check(a, x, y, &config);
+static cls_status gemv_views(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
+                             const cls_gemm_config *config, struct blas_view views[3]) {
+    cls_status status = gemv_check(a, x, y, config);
     if (!status)
         status = blas_matrix_view("gemv", a, 1, &views[0]);
     if (!status)
         status = blas_vector_view("gemv", x, &views[1]);
     if (!status)
         status = blas_vector_view("gemv", y, &views[2]);
+    return status;
+}
+
+static cls_status gemv_of_numbers(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
+                                  struct buffer *const *kept, cls_gemm_config config,
+                                  cls_stream stream, bool blocking) {
+    struct blas_work work = {.name = "gemv", .kept = kept, .waits = blocking};
+    struct blas_view views[4];
+    cls_status status = gemv_views(a, x, y, &config, views);
     if (!status)
         status = take_epilogue(&work, &config, y->count, true, &views[3]);
     if (!status)
@@ -328,13 +334,7 @@ static cls_status gemv_by_views(const cls_matrix *a, const cls_vector *x, const 
     struct blas_work work = {.name = "gemv"};
     struct blas_view views[3];
     const cls_matrix column = column_of(y);
-    cls_status status = gemv_check(a, x, y, config);
-    if (!status)
-        status = blas_matrix_view("gemv", a, 1, &views[0]);
-    if (!status)
-        status = blas_vector_view("gemv", x, &views[1]);
-    if (!status)
-        status = blas_vector_view("gemv", y, &views[2]);
+    cls_status status = gemv_views(a, x, y, config, views);
     if (!status)
         status = check_by_views("gemv", config, a->dtype, &column, stream);
     if (!status)

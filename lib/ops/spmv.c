@@ -20,8 +20,8 @@ enum {
 
 enum { OFFSETS, COLUMN_OF, VALUES, X, Y, MISSED };
 
-/* A call. Its views are those of the matrix, x, y, if what is missed is counted its number, and the factors that are
- * on the device. */
+/* A call. Its views are those of the matrix, x, y, the counter of missed entries, if there is one, and the factors on
+ * the device. */
 struct spmv_call {
     struct blas_view views[OP_MAX_VIEWS];
     unsigned n_views;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Triangular systems (cls_trsm), by blocks: the unknowns of a block on the diagonal by a kernel, and what they take off
- * the right-hand sides of those that are left by a product. One from the right, X op(a) = alpha b, is the transpose of
- * one from the left, with transposed places.
+ * Triangular systems (cls_trsm), by blocks: a kernel solves for the unknowns of a block on the diagonal, and a product
+ * subtracts their contributions from the right-hand sides of the remaining ones. A system from the right, X op(a) = alpha b,
+ * is the transpose of one from the left, m X = alpha b.
  */
 #include "base/error.h"
 #include "memory/buffer.h"
@@ -17,8 +17,10 @@ enum { TRSM_GROUP = 64 };
 struct trsm {
     const cls_matrix *a, *b;
     cls_gemm_config config;
-    bool right, from_last, unit;
-    size_t n; /* unknowns of a system, of which b has one for each column, or row */
+    bool right, unit;
+    bool swapped;   /* m is the transpose of a */
+    bool from_last; /* m is upper triangular */
+    size_t n;       /* unknowns of a system, of which b has one for each column, or row */
     struct blas_view views[2];
     struct op_call op;
     struct kernel *kernel;
@@ -39,8 +41,8 @@ static cls_status trsm_read(struct trsm *t, unsigned triangle, const cls_gemm_co
                          "trsm has no options but transpose_a, alpha, batches and math");
     t->right = triangle & CLS_TRIANGLE_RIGHT;
     t->unit = triangle & CLS_TRIANGLE_UNIT;
-    const bool upper = !(triangle & CLS_TRIANGLE_UPPER) != !config->transpose_a;
-    t->from_last = upper != t->right;
+    t->swapped = !config->transpose_a != !t->right;
+    t->from_last = !(triangle & CLS_TRIANGLE_UPPER) != !t->swapped;
     return CLS_SUCCESS;
 }
 
@@ -79,12 +81,11 @@ static cls_matrix part_of_matrix(const cls_matrix *whole, size_t row, size_t row
     return part;
 }
 
-/* Of op(a), rows by columns of the system: from the right, and transposed, the other way about in a; both are as it is. */
+/* Of a, the elements of m in these rows and columns. */
 static cls_matrix part_of_a(const struct trsm *t, size_t row, size_t rows, size_t column,
                             size_t columns) {
-    const bool swapped = !t->config.transpose_a != !t->right;
-    return swapped ? part_of_matrix(t->a, column, columns, row, rows)
-                   : part_of_matrix(t->a, row, rows, column, columns);
+    return t->swapped ? part_of_matrix(t->a, column, columns, row, rows)
+                      : part_of_matrix(t->a, row, rows, column, columns);
 }
 
 /* `n` unknowns of every system, from `first` on. */
@@ -94,10 +95,10 @@ static cls_matrix part_of_b(const struct trsm *t, size_t first, size_t n) {
 }
 
 static cls_status solve_block(struct trsm *t, size_t first, size_t n, double alpha) {
-    const bool f64 = t->b->dtype == CLS_F64, swapped = !t->config.transpose_a != !t->right;
+    const bool f64 = t->b->dtype == CLS_F64;
     const cls_matrix a = part_of_a(t, first, n, first, n), b = part_of_b(t, first, n);
     const size_t systems = t->right ? b.rows : b.columns, batches = t->config.batches;
-    const uint64_t a_at[] = {a.offset, swapped ? 1 : a.ld, swapped ? a.ld : 1, a.stride};
+    const uint64_t a_at[] = {a.offset, t->swapped ? 1 : a.ld, t->swapped ? a.ld : 1, a.stride};
     const uint64_t b_at[] = {b.offset, t->right ? 1 : b.ld, t->right ? b.ld : 1, b.stride};
     const uint32_t unknowns = (uint32_t)n;
     const uint32_t flags = (t->from_last ? FROM_LAST : 0) | (t->unit ? UNIT : 0);
@@ -121,9 +122,9 @@ static cls_status solve_block(struct trsm *t, size_t first, size_t n, double alp
     return op_launch(&t->op, t->kernel, args, sizeof args / sizeof *args, items, 0);
 }
 
-/* Takes what the block's unknowns give off the right-hand sides of `n` others, which are multiplied by `beta` first. */
-static cls_status take_off(struct trsm *t, size_t first, size_t block, size_t other, size_t n,
-                           double beta) {
+/* Subtracts the contributions of a block's unknowns from the right-hand sides of `n` others, times `beta`. */
+static cls_status subtract_block(const struct trsm *t, size_t first, size_t block, size_t other,
+                                 size_t n, double beta) {
     const cls_matrix found = part_of_b(t, first, block), rest = part_of_b(t, other, n),
                      factors = part_of_a(t, other, n, first, block);
     const cls_matrix matrices[3] = {t->right ? found : factors, t->right ? factors : found, rest};
@@ -158,11 +159,11 @@ static cls_status solve(struct trsm *t) {
         status = op_kernel(&t->op, &spec->kernel, &t->kernel);
     for (size_t done = 0; done < t->n && !status; done += TRSM_BLOCK) {
         const size_t block = lesser(t->n - done, TRSM_BLOCK), left = t->n - done - block;
+        const size_t first = t->from_last ? left : done;
         const double factor = done ? 1 : t->config.alpha;
-        status = solve_block(t, t->from_last ? left : done, block, factor);
+        status = solve_block(t, first, block, factor);
         if (!status && left)
-            status = take_off(t, t->from_last ? left : done, block, t->from_last ? 0 : done + block,
-                              left, factor);
+            status = subtract_block(t, first, block, t->from_last ? 0 : done + block, left, factor);
     }
     return status;
 }

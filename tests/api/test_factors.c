@@ -107,13 +107,10 @@ static void test_places(void **state) {
         assert_true(got[i] == (i % 2 || i == 8 ? 8 : 8 + 2 * inputs[i + 1]));
 }
 
-/* A captured sum takes the factors that its launch finds. */
-static void test_captured(void **state) {
+/* Ends a capture, whose graph takes the factors that each launch finds. */
+static void replay(void) {
     cls_graph graph;
     cls_graph_exec exec;
-    (void)state;
-    OK(cls_stream_begin_capture(stream, "sum"));
-    OK(cls_axpby_async(cls_factor_at(alpha), vector(x), cls_factor_at(beta), vector(y), stream));
     OK(cls_stream_end_capture(stream, &graph));
     OK(cls_graph_instantiate(graph, NULL, &exec));
     for (int i = 1; i <= 3; i++) {
@@ -124,6 +121,13 @@ static void test_captured(void **state) {
     }
     OK(cls_graph_exec_destroy(exec));
     OK(cls_graph_destroy(graph));
+}
+
+static void test_captured(void **state) {
+    (void)state;
+    OK(cls_stream_begin_capture(stream, "sum"));
+    OK(cls_axpby_async(cls_factor_at(alpha), vector(x), cls_factor_at(beta), vector(y), stream));
+    replay();
 }
 
 /* The identity as a sparse matrix. */
@@ -165,24 +169,6 @@ static cls_matrix identity(cls_buffer cells) {
     return cls_matrix_of(cells, CLS_F32, N, N);
 }
 
-/* With its temporary memory. */
-static void replay_dense(cls_matrix a, const cls_gemm_config *config) {
-    cls_graph graph;
-    cls_graph_exec exec;
-    OK(cls_stream_begin_capture(stream, "product"));
-    OK(cls_gemv_async(a, vector(x), vector(y), config, stream));
-    OK(cls_stream_end_capture(stream, &graph));
-    OK(cls_graph_instantiate(graph, NULL, &exec));
-    for (int i = 1; i <= 3; i++) {
-        put_factors((float)i, 0.5f);
-        put_vectors(8);
-        OK(cls_graph_launch(exec, stream));
-        expect_y((float)i, 4);
-    }
-    OK(cls_graph_exec_destroy(exec));
-    OK(cls_graph_destroy(graph));
-}
-
 static void test_dense(void **state) {
     cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
     cls_buffer cells = rig_cells(N * N);
@@ -198,7 +184,9 @@ static void test_dense(void **state) {
     config.beta_view = beta;
     OK(cls_gemv_async(a, vector(x), vector(y), &config, stream));
     expect_y(3, 4);
-    replay_dense(a, &config);
+    OK(cls_stream_begin_capture(stream, "product")); /* with its temporary memory */
+    OK(cls_gemv_async(a, vector(x), vector(y), &config, stream));
+    replay();
     put_factors(3, 0.5f);
     put_vectors(8);
     OK(cls_gemv(a, vector(x), vector(y), &config, stream));
@@ -237,7 +225,7 @@ static void put_c(cls_buffer c, float each) {
     OK(cls_fill(c, 0, C_CELLS * sizeof each, &each, sizeof each, stream));
 }
 
-/* What is refused adds no node to a capture. */
+/* A refused product adds no node to a capture. */
 static void expect_refused_in_capture(cls_matrix left, cls_matrix right, cls_matrix out,
                                       const cls_gemm_config *config, cls_status status) {
     cls_gemm_explanation told = CLS_GEMM_EXPLANATION_INIT;

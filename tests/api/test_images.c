@@ -303,7 +303,7 @@ static void expect_cells(cls_buffer buffer, const uint32_t *wanted) {
     assert_memory_equal(seen, wanted, sizeof seen);
 }
 
-/* Kernels, copies and fills of the image, and what the buffer has then; the gaps keep what they have. */
+/* Kernels, copies and fills of the image show in the buffer; the gaps keep their contents. */
 static void test_rows_over_a_buffer(void **state) {
     (void)state;
     NEED_IMAGES();
@@ -829,7 +829,7 @@ static void test_images_bound(void **state) {
     EXPECT(CLS_ERROR_NOT_FOUND, cls_graph_bind_image(exec, (cls_image)(void *)cells, from));
     EXPECT(CLS_ERROR_INVALID_HANDLE,
            cls_graph_bind_image(exec, sum.from, (cls_image)(void *)cells));
-    /* By the handle that was captured, also if it is destroyed; what is bound is kept. */
+    /* By the captured handle, also if it is destroyed; the graph keeps the image that is bound. */
     OK(cls_graph_bind_image(exec, sum.to, sum.to));
     OK(cls_image_destroy(from));
     OK(cls_image_destroy(to));

@@ -305,7 +305,7 @@ static void mapped_for_reading(bool clean) {
     OK(cls_context_synchronize(rig.context));
 }
 
-/* A map comes after what it maps, on whatever stream that is; so does what comes after the unmap. */
+/* Commands ahead of the map and behind the unmap on another stream need an order, as those of any two streams. */
 static void map_without_an_edge(bool clean) {
     void *at;
     write_x(w.b);
