@@ -616,6 +616,93 @@ cls_status spec_of_trsm(cls_dtype dtype, const struct spec **found) {
     return *found ? CLS_SUCCESS : publish(at, trsm_spec_new(type_row(dtype)), found);
 }
 
+/* --- sorts --- */
+
+/* Groups are at least as large as a digit has values; those of lanes have tiles of 32 KiB, so that the keys of a digit
+ * fill lines of memory. */
+enum { LANES_GROUP_LOG = 9, LANES_LEAST_LOG = 8, COUNTERS_GROUP_LOG = 8, COUNTERS_LEAST_LOG = 5 };
+
+unsigned spec_sort_radix_log(enum sort_way way, enum sort_digit_kind digits) {
+    return digits == SORT_COLLECTS ? 2 : way == SORT_BY_COUNTERS ? 4 : 8;
+}
+
+unsigned spec_sort_most_group_log(enum sort_way way) {
+    return way == SORT_BY_LANES ? LANES_GROUP_LOG : COUNTERS_GROUP_LOG;
+}
+
+unsigned spec_sort_least_group_log(enum sort_way way) {
+    return way == SORT_BY_LANES ? LANES_LEAST_LOG : COUNTERS_LEAST_LOG;
+}
+
+unsigned spec_sort_items(enum sort_way way, cls_dtype key, const struct sort_values *values) {
+    return way == SORT_BY_LANES && cls_dtype_size(key) < 8 && values->in < 8 ? 16 : 8;
+}
+
+/* What orders the bits of a key, for cl/sort_key.cl. */
+static const char *sort_order_of(const struct type_row *type) {
+    switch (type->dtype) {
+    case CLS_F32:
+        return " -DINFINITE=0x7f800000";
+    case CLS_F64:
+        return " -DINFINITE=0x7ff0000000000000ul";
+    case CLS_F16:
+        return " -DINFINITE=0x7c00";
+    case CLS_BF16:
+        return " -DINFINITE=0x7f80";
+    case CLS_I8:
+    case CLS_I16:
+    case CLS_I32:
+    case CLS_I64:
+        return " -DSIGNED";
+    case CLS_U8:
+    case CLS_U16:
+    case CLS_U32:
+        break;
+    }
+    return "";
+}
+
+static struct spec *sort_spec_new(const struct sort_kind *kind, const struct type_row *type) {
+    static const char *const entries[] = {"count", "offsets", "scatter", "pick", "sort_rows"};
+    static const char *const digits[] = {"", " -DPICKS", " -DCOLLECTS"};
+    const bool runs = kind->way == SORT_BY_RUNS, rows = kind->kernel == SORT_ROWS;
+    struct spec *spec = spec_new(kind->kernel == SORT_PICK ? "sort_pick.cl"
+                                 : runs                    ? "sort_runs.cl"
+                                 : rows                    ? "sort_rows.cl"
+                                                           : "sort.cl",
+                                 entries[kind->kernel]);
+    if (!spec)
+        return NULL;
+    char way[64] = "", values[64] = "";
+    if (!runs)
+        snprintf(way, sizeof way, " -DGROUP=%u -DITEMS=%u%s", 1u << kind->group_log, kind->items,
+                 kind->way == SORT_BY_LANES ? " -DRANK_LANES" : "");
+    if (kind->values.in)
+        snprintf(values, sizeof values, " -DVALUES -DVALUE_IN=%s -DVALUE_OUT=%s",
+                 kind->values.in == 8 ? "ulong" : "uint", kind->values.out == 8 ? "ulong" : "uint");
+    snprintf(spec->label, sizeof spec->label, "sort_%s (%s)", type->name, entries[kind->kernel]);
+    snprintf(spec->options, sizeof spec->options, "-DKEY=%s%s%s -DRADIX_LOG=%u%s%s%s", type->bits,
+             type->size == 8 ? " -DLONG_KEYS" : "", sort_order_of(type),
+             spec_sort_radix_log(kind->way, kind->digits), way, values, digits[kind->digits]);
+    return spec;
+}
+
+/* None, 4 bytes, 8 bytes, and numbers that become 8 bytes. */
+static unsigned sort_values_index(const struct sort_values *values) {
+    return !values->in ? 0 : values->out == 4 ? 1 : values->in == 8 ? 2 : 3;
+}
+
+cls_status spec_of_sort(const struct sort_kind *kind, const struct spec **found) {
+    static slot slots[SORT_KERNELS][SORT_WAYS][SORT_DIGIT_KINDS][TYPES][4][2]
+                     [LANES_GROUP_LOG - COUNTERS_LEAST_LOG + 1];
+    const struct type_row *type = type_row(kind->key);
+    const unsigned size = kind->group_log ? kind->group_log - COUNTERS_LEAST_LOG : 0;
+    slot *at = &slots[kind->kernel][kind->way][kind->digits][type->index]
+                     [sort_values_index(&kind->values)][kind->items > 8][size];
+    *found = atomic_load(at);
+    return *found ? CLS_SUCCESS : publish(at, sort_spec_new(kind, type), found);
+}
+
 /* --- optimizers --- */
 
 /* A CPU's work-item has 8,192 elements, as elsewhere; its vectors are so short that four of them stay in registers. */

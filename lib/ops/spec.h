@@ -208,6 +208,36 @@ cls_status spec_of_axpby(cls_dtype dtype, bool matrices, const struct spec **spe
 enum { TRSM_BLOCK = 32 };
 cls_status spec_of_trsm(cls_dtype dtype, const struct spec **spec);
 
+/* The kernels of sorts, by the bits of a digit that they look at: all; those of keys that may be the one that is looked for;
+ * before that one, equal to it, or behind it (cl/sort_key.cl). */
+enum sort_kernel { SORT_COUNT, SORT_OFFSETS, SORT_SCATTER, SORT_PICK, SORT_ROWS, SORT_KERNELS };
+enum sort_digit_kind { SORT_PLAIN, SORT_PICKS, SORT_COLLECTS, SORT_DIGIT_KINDS };
+
+/* A work-item takes a long run; a group has counters for each item; teams of a group's items agree by ballots. */
+enum sort_way { SORT_BY_RUNS, SORT_BY_COUNTERS, SORT_BY_LANES, SORT_WAYS };
+
+/* Bytes of the values of keys, as they are read and as they are written: 4 or 8; 0: there are none. */
+struct sort_values {
+    unsigned in, out;
+};
+
+struct sort_kind {
+    enum sort_kernel kernel;
+    cls_dtype key;
+    struct sort_values values;
+    enum sort_digit_kind digits;
+    enum sort_way way;
+    unsigned group_log; /* items of a group: its logarithm */
+    unsigned items;     /* keys of an item: 8 or 16 */
+};
+cls_status spec_of_sort(const struct sort_kind *kind, const struct spec **spec);
+
+/* Bits of a digit, keys of an item, and items of a group: logarithms. */
+unsigned spec_sort_radix_log(enum sort_way way, enum sort_digit_kind digits);
+unsigned spec_sort_items(enum sort_way way, cls_dtype key, const struct sort_values *values);
+unsigned spec_sort_most_group_log(enum sort_way way);
+unsigned spec_sort_least_group_log(enum sort_way way);
+
 /* Steps of optimizers: what cl/optimizer.cl does with the arrays of a launch. */
 enum optimizer_kernel {
     OPTIMIZER_SGD,

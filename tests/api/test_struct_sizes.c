@@ -317,6 +317,11 @@ static cls_status take_gemm(const void *in) {
     return cls_gemm(m, m, out, in, w.a);
 }
 
+static cls_status take_sort(const void *in) {
+    const cls_array keys = cls_array_of(w.cells, CLS_F32, 4);
+    return cls_sort(keys, keys, in, w.a);
+}
+
 static cls_status take_optimizer(const void *in) {
     const cls_array parameter = cls_array_of(w.cells, CLS_F32, 4);
     cls_optimizer made;
@@ -380,6 +385,7 @@ static const struct options {
     OPTIONS(cls_batch_config, take_batch),
     OPTIONS(cls_graph_config, take_graph),
     {"cls_gemm_config", sizeof(cls_gemm_config), sizeof(size_t), &good_gemm, take_gemm},
+    OPTIONS(cls_sort_config, take_sort),
     OPTIONS(cls_blas_tuning, take_tuning),
     {"cls_optimizer_config", sizeof(cls_optimizer_config), sizeof(size_t), &good_optimizer,
      take_optimizer},

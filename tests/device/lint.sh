@@ -117,6 +117,14 @@ programs() {
         optimizer(kind, "float", 4, 4); optimizer(kind, "double", 8, 32); optimizer(kind, "half", 8, 32)
         optimizer(kind, "bfloat16", 1, 4)
     }
+    # By items of a CPU, and by groups that count or agree by ballots.
+    function sorts(options, groups) {
+        groups = options " -DRADIX_LOG=4 -DGROUP=256 -DITEMS=8"
+        print "sort_runs.cl " options " -DRADIX_LOG=8"; print "sort_pick.cl " options " -DRADIX_LOG=8"
+        print "sort.cl " groups; print "sort_rows.cl " groups
+        print "sort.cl " options " -DRADIX_LOG=8 -DGROUP=512 -DITEMS=16 -DRANK_LANES"
+        print "sort_rows.cl " groups " -DRANK_LANES -DLANES_BY_MEMORY"
+    }
     # By matrix units: split, whole, and in their place.
     function units(file) {
         product(file, "float", "float", 1, " -DPRODUCTS=3"); product(file, "float", "float", 1, " -DPRODUCTS=1")
@@ -146,6 +154,9 @@ programs() {
         strided("CAST", "cast", "long", "long", "half"); strided("WHERE", "where", "uchar", "ulong", "ulong")
         transpose("uchar"); transpose("ushort"); transpose("uint"); transpose("ulong")
         units("mma.cl"); units("wgmma.cl")
+        sorts("-DKEY=uint"); sorts("-DKEY=uchar -DSIGNED"); sorts("-DKEY=ushort -DINFINITE=0x7f80 -DPICKS")
+        sorts("-DKEY=ulong -DLONG_KEYS -DINFINITE=0x7ff0000000000000ul -DVALUES -DVALUE_IN=uint -DVALUE_OUT=ulong")
+        sorts("-DKEY=uint -DSIGNED -DVALUES -DVALUE_IN=ulong -DVALUE_OUT=ulong -DCOLLECTS")
         indices("SELECT", "int", "uchar", 8); indices("SCATTER", "long", "ulong", 64); indices("SELECT", "uint", "uint", 32)
         indices("ADD", "uchar", "float", 32); indices("ADD", "int", "half", 16); indices("ADD", "long", "bfloat16", 16)
         indices("ADD", "uint", "double -DDOUBLES", 64); indices("ADD", "int", "uchar", 8)
@@ -186,9 +197,11 @@ lint() {
     case $1 in *mma.cl) target='-target nvptx64-nvidia-nvcl -Dasm=__asm__' ;; esac
     programs | while read -r file options; do
         [ "$file" = "$1" ] || continue
+        lanes=
+        case $options in *RANK_LANES) lanes='-target nvptx64-nvidia-nvcl -Dasm=__asm__' ;; esac
         # shellcheck disable=SC2086
         "$clang" -x cl -cl-std=CL1.2 -fsyntax-only -Xclang -finclude-default-header -Wall -Wextra \
-            -Wno-unused-parameter -Wno-unused-function -Werror $target $options "$srcdir/cl/$file" 2>&1 |
+            -Wno-unused-parameter -Wno-unused-function -Werror $target $lanes $options "$srcdir/cl/$file" 2>&1 |
             sed "1s|^|$options: |"
     done
 }
@@ -209,6 +222,10 @@ check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "row_sums.cl compiles without warnings" "$(lint row_sums.cl)"
 check "rows.cl compiles without warnings" "$(lint rows.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
+check "sort.cl compiles without warnings" "$(lint sort.cl)"
+check "sort_pick.cl compiles without warnings" "$(lint sort_pick.cl)"
+check "sort_rows.cl compiles without warnings" "$(lint sort_rows.cl)"
+check "sort_runs.cl compiles without warnings" "$(lint sort_runs.cl)"
 check "strided.cl compiles without warnings" "$(lint strided.cl)"
 check "strided_reduce.cl compiles without warnings" "$(lint strided_reduce.cl)"
 check "transpose.cl compiles without warnings" "$(lint transpose.cl)"

@@ -33,6 +33,9 @@ run test_epilogues '*'
 run test_softmax 'softmax'
 run test_layer_norm 'layer_norm'
 run test_indices '*_f32 by i32'
+run test_sort '*_f32'
+run test_sort 'rows'
+run test_sort 'large'
 run test_spmv 'f*'
 run test_norm_gradient 'layer_norm'
 run test_matrices '*u8'
@@ -43,6 +46,18 @@ run test_strided_reduce 'sum_f32'
 run test_softmax 'cross_entropy_gradient'
 run test_optimizer 'test_adamw_of_*'
 run test_optimizer 'test_cut*'
+# Sorts rank keys by ballots on NVIDIA's devices: here these go through local memory.
+ballots=$(mktemp -d)
+trap 'rm -rf "$ballots"' EXIT
+cp "$srcdir"/cl/*.cl "$ballots"
+{
+    printf '#define RANK_LANES\n#define LANES_BY_MEMORY\n'
+    cat "$srcdir/cl/sort_group.cl"
+} >"$ballots/sort_group.cl"
+CLSTREAM_KERNEL_PATH=$ballots
+export CLSTREAM_KERNEL_PATH
+run test_sort 'lengths*'
+unset CLSTREAM_KERNEL_PATH
 BATCH_GRAPHS=16 BATCH_EXACT=1
 [ "${TEST_EFFORT:-}" != long ] || BATCH_GRAPHS=48
 export BATCH_GRAPHS BATCH_EXACT

@@ -36,6 +36,27 @@ static void bad_optimizer_configs(struct bad_list *list) {
         add_bad(list, "an option out of range", CLS_ERROR_INVALID_VALUE, of_pointer(&configs[i]));
 }
 
+static void bad_sort_configs(struct bad_list *list) {
+    static const int bits[][2] = {{-1, 8}, {0, 65}, {8, 8}, {9, 8}, {8, 0}, {0, -1}};
+    static cls_sort_config configs[COUNT_OF(bits) + 4];
+    for (size_t i = 0; i < COUNT_OF(configs); i++)
+        configs[i] = (cls_sort_config)CLS_SORT_CONFIG_INIT;
+    for (size_t i = 0; i < COUNT_OF(bits); i++) {
+        configs[i].begin_bit = bits[i][0];
+        configs[i].end_bit = bits[i][1];
+        add_bad(list, "bits out of range", CLS_ERROR_INVALID_VALUE, of_pointer(&configs[i]));
+    }
+    cls_sort_config *at = configs + COUNT_OF(bits);
+    at->length = cls_array_at(stock.handles[BUFFER].live, CLS_U32, 0, 1);
+    add_bad(list, "a length of another type", CLS_ERROR_TYPE_MISMATCH, of_pointer(at++));
+    at->length = cls_array_at(stock.handles[BUFFER].live, CLS_I64, 0, 2);
+    add_bad(list, "two lengths", CLS_ERROR_SIZE_MISMATCH, of_pointer(at++));
+    at->length = cls_array_at(stock.from, CLS_I64, 0, 1);
+    add_bad(list, "a length in the output", CLS_ERROR_OVERLAP, of_pointer(at++));
+    at->length = cls_array_at(stock.handles[BUFFER].foreign, CLS_I64, 0, 1);
+    add_bad(list, "a length of another context", CLS_ERROR_WRONG_CONTEXT, of_pointer(at));
+}
+
 static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *list) {
     static size_t sizes[MAX_ARGS][BAD_SIZES][REGION / sizeof(size_t)];
     static cls_stream_config streams[5];
@@ -62,6 +83,8 @@ static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *li
         add_bad(list, "an unknown bit", CLS_ERROR_INVALID_VALUE, of_pointer(&mempool));
     if (has_flag(arg, "optimizer"))
         bad_optimizer_configs(list);
+    if (has_flag(arg, "sort"))
+        bad_sort_configs(list);
     device.device = "a device that nobody has";
     if (has_flag(arg, "device"))
         add_bad(list, "no such device", CLS_ERROR_NO_DEVICE, of_pointer(&device));

@@ -4,7 +4,8 @@
  *   any   of any type
  *   lone  the call's only one, so that any count will do
  *   out   the call writes to it
- *   mask  the call writes to it, beside its output; may be null
+ *   mask  the call writes to it, beside its output; may be null, unless it is needed too
+ *   optional  may be null
  * and "cell:TYPE" for the one element that a reduction writes, or that counts. "list:TYPE" is a pointer to one view,
  * with "abroad" of the other context.
  */
@@ -49,7 +50,9 @@ static void bad_buffers(const struct arg *arg, cls_array view, struct bad_list *
         {"an orphaned buffer", of->orphan, CLS_ERROR_CONTEXT_DESTROYED},
         {"another context's buffer", of->foreign, CLS_ERROR_WRONG_CONTEXT},
     };
-    for (size_t i = has_flag(arg, "mask"); i < sizeof bad / sizeof *bad; i++) {
+    const bool optional =
+        (has_flag(arg, "mask") && !has_flag(arg, "needed")) || has_flag(arg, "optional");
+    for (size_t i = optional; i < sizeof bad / sizeof *bad; i++) {
         view.buffer = bad[i].buffer;
         add_bad(list, bad[i].what, bad[i].status, (union value){.array = view});
     }

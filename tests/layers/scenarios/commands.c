@@ -495,6 +495,7 @@ const struct scenario scenarios[] = {
     {"graph_on_worker", graph_on_worker},
     {"graph_calling_back", graph_calling_back},
     {"products", products},
+    {"sorts", sorts},
     {"sparse_product", sparse_product},
     {"optimizer_steps", optimizer_steps},
     {"profiled", profiled},
