@@ -142,6 +142,10 @@ class GemmConfig(Sized):
                 ("activation", c_int), ("reserved", c_int)]
 
 
+class SortConfig(Sized):
+    _fields_ = [("size", c_size_t), ("descending", c_int), ("begin_bit", c_int), ("end_bit", c_int), ("length", Array)]
+
+
 class OptimizerConfig(Sized):
     _fields_ = [("size", c_size_t), ("kind", c_int), ("nesterov", c_int), ("rate", c_double), ("decay", c_double),
                 ("max_norm", c_double), ("momentum", c_double), ("dampening", c_double), ("beta1", c_double),
@@ -191,7 +195,7 @@ STRUCTS = {
     "cls_array": Array, "cls_matrix": Matrix, "cls_vector": Vector, "cls_strided": Strided, "cls_launch": Launch, "cls_arg": Arg, "cls_context_config": ContextConfig,
     "cls_stream_config": StreamConfig, "cls_stream_info": StreamInfo, "cls_event_config": EventConfig,
     "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_kernel_info": KernelInfo,
-    "cls_kernel_arg_info": KernelArgInfo, "cls_gemm_config": GemmConfig,
+    "cls_kernel_arg_info": KernelArgInfo, "cls_gemm_config": GemmConfig, "cls_sort_config": SortConfig,
     "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,
     "cls_graph_config": GraphConfig, "cls_graph_difference": GraphDifference, "cls_graph_memory": GraphMemory, "cls_pool_config": PoolConfig, "cls_random_state": RandomState,
     "cls_stream_counters": StreamCounters, "cls_optimizer_config": OptimizerConfig,
@@ -238,6 +242,7 @@ cls_softmax_async MMp   cls_log_softmax_async MMp   cls_cross_entropy_async MVVp
 cls_cross_entropy_gradient_async MVVMdp   cls_layer_norm_async MVVdMp   cls_rms_norm_async MVdMp
 cls_scatter_rows_async MVMAp   cls_scatter_add_rows_async MVMAp   cls_select_rows_async MVMAp
 cls_layer_norm_gradient_async MVdMMVVp   cls_rms_norm_gradient_async MVdMMVp
+cls_sort_rows_async MMpp   cls_argsort_rows_async MMpp   cls_top_k_async AAApp
 cls_reduce_rows_async iMVp   cls_reduce_columns_async iMVp   cls_transpose_async MMp
 cls_binary_rows_async iMVMp   cls_binary_rows_reversed_async iMVMp
 cls_binary_columns_async iMVMp   cls_binary_columns_reversed_async iMVMp

@@ -33,7 +33,7 @@ all any
 take
 __array_namespace_info__ __array_api_version__""".split()
 NOT_OFFERED = """uint64 complex64 complex128 conj imag real nonzero searchsorted unique_all unique_counts
-unique_inverse unique_values argsort sort cumulative_sum""".split()
+unique_inverse unique_values cumulative_sum""".split()
 # NumPy before version 2 has these under other names.
 OLD = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
        "atanh": "arctanh", "bitwise_left_shift": "left_shift", "bitwise_invert": "invert", "pow": "power",
@@ -173,6 +173,24 @@ class Standard(unittest.TestCase):
                 self.same(got, expected, "of all elements")
                 number = ~np.isnan(expected)
                 np.testing.assert_array_equal(np.signbit(got.to_host())[number], np.signbit(expected)[number])
+
+    def test_sorts(self):
+        for kind, values in VALUES.items():
+            for shape, axis in (((7,), 0), ((3, 50), 1), ((40, 6), 0), ((2, 0), 1), ((3000,), -1)):
+                a = np.random.default_rng(2).choice(values, shape).astype(values.dtype)
+                x = cs.to_device(a)
+                self.same(cs.sort(x, axis=axis), np.sort(a, axis=axis, kind="stable"), "sort")
+                self.same(cs.argsort(x, axis=axis), np.argsort(a, axis=axis, kind="stable"), "argsort")
+                down = cs.argsort(x, axis=axis, descending=True).to_host()
+                ranks = np.unique(a, return_inverse=True)[1].reshape(a.shape)
+                np.testing.assert_array_equal(down, np.argsort(-ranks, axis=axis, kind="stable"))
+                if x.ndim == 1:
+                    values_of, indices = cs.top_k(x, 5)
+                    self.same(indices, down[:5], "top_k")
+                    self.same(values_of, a[down[:5]], "top_k")
+                    self.same(cs.top_k(x, 3, largest=False)[0], np.sort(a)[:3], "top_k")
+        self.assertRaises(TypeError, cs.sort, VALUES["f"])
+        self.assertRaises(ValueError, cs.top_k, cs.zeros(3), -1)
 
     def test_reductions_of_float16(self):
         # One rounding, at the end: what is between has the range and the digits of a float32.
