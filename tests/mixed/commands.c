@@ -89,6 +89,15 @@ static void add_typed(struct player *player, struct lane *lane) {
     model_advance(&lane->model, 0, CELLS, 1, add);
 }
 
+static void sort_cells(struct player *player, struct lane *lane) {
+    const struct run run = any_run(player);
+    const cls_array cells = cls_array_at(lane->cells, CLS_U32, run.i, run.n);
+    cls_sort_config config = CLS_SORT_CONFIG_INIT;
+    config.descending = chance(player, 2);
+    taken(player, lane, cls_sort_async(cells, cells, &config, lane->stream), "sort");
+    model_sort(&lane->model, run.i, run.n, config.descending);
+}
+
 static void fill(struct player *player, struct lane *lane) {
     struct run run = any_run(player);
     uint32_t value = draw(player, 1u << 31);
@@ -248,6 +257,7 @@ static const struct {
     {12, "blend", blend},
     {10, "copy", copy},
     {6, "add_typed", add_typed},
+    {4, "sort_cells", sort_cells},
     {6, "fill", fill},
     {8, "send_words", send_words},
     {10, "read_back", read_back},

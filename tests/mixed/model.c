@@ -18,6 +18,17 @@ void model_advance(struct lane_model *lane, unsigned i, unsigned n, uint32_t fac
         lane->cells[i + k] = lane->cells[i + k] * factor + add;
 }
 
+void model_sort(struct lane_model *lane, unsigned i, unsigned n, bool descending) {
+    uint32_t *cells = &lane->cells[i];
+    for (unsigned k = 1; k < n && model_is_well(lane); k++)
+        for (unsigned m = k;
+             m > 0 && cells[m] != cells[m - 1] && (cells[m] > cells[m - 1]) == descending; m--) {
+            const uint32_t cell = cells[m];
+            cells[m] = cells[m - 1];
+            cells[m - 1] = cell;
+        }
+}
+
 void model_mix(struct lane_model *to, unsigned i, const uint32_t *from, unsigned n,
                uint32_t factor) {
     for (unsigned k = 0; k < n && model_is_well(to); k++)

@@ -50,6 +50,7 @@ void model_reset(struct lane_model *lane);
 
 /* What commands do to the cells; nothing on a poisoned stream. */
 void model_advance(struct lane_model *lane, unsigned i, unsigned n, uint32_t factor, uint32_t add);
+void model_sort(struct lane_model *lane, unsigned i, unsigned n, bool descending);
 void model_mix(struct lane_model *to, unsigned i, const uint32_t *from, unsigned n,
                uint32_t factor);
 void model_write(struct lane_model *lane, unsigned i, const uint32_t *words, unsigned n);
