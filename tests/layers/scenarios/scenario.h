@@ -98,6 +98,9 @@ void optimizer_steps(struct run *run);
 /* products.c */
 void products(struct run *run); /* where the effort is long */
 
+/* transforms.c */
+void transforms(struct run *run);
+
 /* sparse.c */
 void sparse_product(struct run *run);
 
