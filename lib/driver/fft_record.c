@@ -14,8 +14,6 @@ static void *block_new(struct fft_block **list, size_t bytes) {
     if (!block)
         longjmp(now->no_memory, 1);
     block->next = *list;
-    if (block->next)
-        block->next->before = block;
     *list = block;
     return block->bytes;
 }
@@ -38,17 +36,15 @@ void *fft_record_calloc(size_t count, size_t bytes) {
     return fft_record_malloc(__builtin_mul_overflow(count, bytes, &all) ? SIZE_MAX : all);
 }
 
+/* VkFFT frees some memory twice when it fails: what is not in the list, whose newest blocks go first mostly, is left alone. */
 void fft_record_free(void *memory) {
-    if (!memory)
+    struct fft_block **at = &now->blocks;
+    while (*at && (*at)->bytes != (unsigned char *)memory)
+        at = &(*at)->next;
+    struct fft_block *block = *at;
+    if (!block)
         return;
-    struct fft_block *block =
-        (struct fft_block *)(void *)((unsigned char *)memory - offsetof(struct fft_block, bytes));
-    if (block->next)
-        block->next->before = block->before;
-    if (block->before)
-        block->before->next = block->next;
-    else
-        now->blocks = block->next;
+    *at = block->next;
     free(block);
 }
 

@@ -15,7 +15,7 @@
 
 /* A block of memory of a recording or a recipe; what was asked for is behind it. */
 struct fft_block {
-    struct fft_block *next, *before;
+    struct fft_block *next;
     _Alignas(16) unsigned char bytes[];
 };
 

@@ -34,7 +34,7 @@ static void work_strides(const struct fft_problem *problem, size_t to[3]) {
  * third memory, the buffer, because the steps before the last write complex numbers, and may not change the input. */
 static void vkfft_configure(const struct fft_problem *problem, cl_uint vendor,
                             VkFFTConfiguration *config) {
-    enum { NVIDIA = 0x10de, AMD = 0x1002 };
+    enum { NVIDIA = 0x10de, AMD = 0x1002, LEAST_LARGE_PRIME = 17 };
     size_t work[3];
     config->FFTdim = problem->dims;
     for (unsigned i = 0; i < problem->dims; i++)
@@ -48,6 +48,12 @@ static void vkfft_configure(const struct fft_problem *problem, cl_uint vendor,
     config->specifyOffsetsAtLaunch = 1;
     config->isInputFormatted = 1;
     config->useLUT = problem->f64 || (vendor != NVIDIA && vendor != AMD);
+#ifdef VKFFT_STRUCTS_H /* VkFFT 1.3 */
+    /* Rader's algorithm has the device compute a table that the plan's sources depend on, which a recipe cannot; without it,
+     * Bluestein's does these lengths. */
+    config->fixMinRaderPrimeMult = config->fixMaxRaderPrimeMult = LEAST_LARGE_PRIME;
+    config->fixMinRaderPrimeFFT = config->fixMaxRaderPrimeFFT = LEAST_LARGE_PRIME;
+#endif
     set_strides(config->inputBufferStride, problem->in, problem->dims);
     if (problem->real && problem->inverse) {
         config->isOutputFormatted = 1;

@@ -31,6 +31,7 @@
 #define clCreateBuffer fft_record_buffer
 #define clCreateCommandQueue fft_record_queue
 #define clEnqueueWriteBuffer fft_record_write
+#define clEnqueueReadBuffer(...) CL_INVALID_OPERATION
 #define clCreateProgramWithSource fft_record_source
 #define clCreateProgramWithBinary(...) ((cl_program)0)
 #define clBuildProgram(...) fft_record_nothing()
@@ -56,6 +57,7 @@
 #undef clCreateBuffer
 #undef clCreateCommandQueue
 #undef clEnqueueWriteBuffer
+#undef clEnqueueReadBuffer
 #undef clCreateProgramWithSource
 #undef clCreateProgramWithBinary
 #undef clBuildProgram
