@@ -75,7 +75,9 @@ struct fft_recipe {
     struct fft_kernel *kernels;
     struct fft_step *steps;
     unsigned n_memories, n_kernels, n_launches; /* launches of the transform */
-    struct fft_block *blocks;                   /* private: the memory of all of it */
+    /* Temporary memory that begins at that byte of its buffer at which the input does in its own; FFT_PLACES: none. */
+    enum fft_place beside_input;
+    struct fft_block *blocks; /* private: the memory of all of it */
 };
 
 bool fft_available(void);

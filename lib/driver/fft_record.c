@@ -53,6 +53,7 @@ void fft_record_begin(struct fft_recording *recording) {
     recording->prepares = true;
     for (int i = 0; i < FFT_PLACES; i++)
         recording->recipe->places[i].place = (enum fft_place)i;
+    recording->recipe->beside_input = FFT_PLACES;
     now = recording;
 }
 

@@ -88,13 +88,15 @@ static int write_transform(struct fft_recording *recording, VkFFTApplication *ap
 }
 
 /* VkFFT has long real transforms of one dimension begin in the work memory, as if the input were there. Its layout is the
- * input's, so that the first launch can read the input. */
+ * input's, so that the first launch can read the input, and so is where it begins: that launch takes one place for both. */
 static void take_input(struct fft_recipe *recipe) {
     struct fft_step *step = recipe->steps;
     while (step && step->prepares)
         step = step->next;
-    if (step && step->args[0].memory == &recipe->places[FFT_WORK])
-        step->args[0].memory = &recipe->places[FFT_INPUT];
+    if (!step || step->args[0].memory != &recipe->places[FFT_WORK])
+        return;
+    step->args[0].memory = &recipe->places[FFT_INPUT];
+    recipe->beside_input = step->args[1].memory->place;
 }
 
 static size_t work_bytes(const struct fft_problem *problem) {

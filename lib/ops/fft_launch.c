@@ -95,8 +95,13 @@ static cls_status check_direction(const struct fft_plan *plan, cls_fft_direction
 /* Where memory of a place begins in its buffer, in bytes. */
 static size_t start_of(const struct fft_way *way, const struct op_call *call,
                        enum fft_place place) {
-    if (place == FFT_TEMPORARY)
-        return aligned(way->scratch_bytes[0]);
+    const enum fft_place beside = way->recipe->beside_input,
+                         first = beside == FFT_TEMPORARY ? FFT_TEMPORARY : FFT_WORK;
+    const size_t start = beside == FFT_PLACES ? 0 : call->views[FFT_INPUT].address;
+    if (place == first)
+        return start;
+    if (place == FFT_WORK || place == FFT_TEMPORARY)
+        return aligned(start + way->scratch_bytes[first - FFT_WORK]);
     return place == FFT_INPUT || place == FFT_OUTPUT ? call->views[place == FFT_OUTPUT].address : 0;
 }
 
@@ -160,8 +165,12 @@ static cls_status fft_submit(const struct fft_plan *plan, cls_fft_direction dire
     const struct byte_span spans[] = {
         fft_span(plan, fft_side_of(plan, direction, 0), call->views[0].offset),
         fft_span(plan, fft_side_of(plan, direction, 1), call->views[1].offset)};
-    const size_t bytes =
-        aligned(way->scratch_bytes[0]) + way->scratch_bytes[1]; /* both at most an array's */
+    size_t bytes = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        const size_t end =
+            start_of(way, call, (enum fft_place)(FFT_WORK + i)) + way->scratch_bytes[i];
+        bytes = way->scratch_bytes[i] && end > bytes ? end : bytes;
+    }
     struct buffer *scratch;
     cls_status status = bytes ? op_scratch(call, bytes, &scratch) : CLS_SUCCESS;
     for (const struct fft_step *step = way->recipe->steps; step && !status; step = step->next)

@@ -15,7 +15,7 @@
 #include "ops/fft.h"
 #include "stream/context.h"
 
-enum { IMPULSES = 4, WINDOWS = 16, WINDOW = 256, MOST_LOG = 28 };
+enum { IMPULSES = 4, WINDOWS = 16, WINDOW = 256, MOST_LOG = 28, IN_AT = 6, OUT_AT = 10 };
 
 struct impulse {
     size_t index[3];
@@ -93,8 +93,9 @@ static cls_status write_batch(struct fft_trial *trial, size_t batch) {
                 im += trial->impulses[j].im;
             }
         trial_put(trial, bytes, re, im);
-        status = cls_copy_h2d(trial->memory[0], fft_place_of(trial->in, p->index, batch) * element,
-                              bytes, element * trial->in->pair, NULL);
+        status = cls_copy_h2d(trial->memory[0],
+                              (IN_AT + fft_place_of(trial->in, p->index, batch)) * element, bytes,
+                              element * trial->in->pair, NULL);
     }
     return status;
 }
@@ -145,9 +146,9 @@ static cls_status compare_window(const struct fft_trial *trial, uint64_t *state,
     const size_t count = row < WINDOW ? row : WINDOW;
     size_t index[3] = {fft_draw(state, row - count + 1), fft_draw(state, trial->out->lengths[1]),
                        fft_draw(state, trial->out->lengths[2])};
-    cls_status status =
-        cls_copy_d2h(bytes, trial->memory[1], fft_place_of(trial->out, index, batch) * element,
-                     count * number, NULL);
+    cls_status status = cls_copy_d2h(bytes, trial->memory[1],
+                                     (OUT_AT + fft_place_of(trial->out, index, batch)) * element,
+                                     count * number, NULL);
     for (size_t i = 0; i < count && !status && *is_right; i++) {
         double want[2], got[2] = {trial_get(trial, bytes + i * number), 0};
         if (trial->out->pair == 2)
@@ -169,13 +170,13 @@ static size_t batch_of(const struct fft_trial *trial, unsigned i) {
 static cls_status fft_trial_run(struct fft_trial *trial, cls_fft_direction direction,
                                 bool *is_right) {
     const cls_dtype dtype = trial->plan->config.dtype;
-    const cls_array in = cls_array_of(trial->memory[0], dtype, trial->in->count),
-                    out = cls_array_of(trial->memory[1], dtype, trial->out->count);
+    const cls_array in = cls_array_at(trial->memory[0], dtype, IN_AT, trial->in->count),
+                    out = cls_array_at(trial->memory[1], dtype, OUT_AT, trial->out->count);
     const cls_array *const views[] = {&in, &out};
     const uint32_t zero = 0;
     uint64_t state = trial->seed;
-    cls_status status = cls_fill_async(trial->memory[0], 0, in.count * cls_dtype_size(dtype), &zero,
-                                       sizeof zero, NULL);
+    cls_status status = cls_fill_async(
+        trial->memory[0], 0, (IN_AT + in.count) * cls_dtype_size(dtype), &zero, sizeof zero, NULL);
     for (unsigned i = 0; i < WINDOWS && !status; i++)
         status = write_batch(trial, batch_of(trial, i));
     if (!status)
@@ -195,10 +196,10 @@ cls_status fft_try(const struct fft_plan *plan, cls_context context, cls_fft_dir
     trial.out = &plan->sides[trial.inverse ? FFT_SIGNAL : FFT_SPECTRUM];
     if ((trial.in->count + trial.out->count) * element > (size_t)1 << MOST_LOG)
         return CLS_SUCCESS;
-    cls_status status = buffer_create_owned(context, trial.in->count * element,
+    cls_status status = buffer_create_owned(context, (IN_AT + trial.in->count) * element,
                                             "the trial of an FFT plan", &trial.memory[0]);
     if (!status) {
-        status = buffer_create_owned(context, trial.out->count * element,
+        status = buffer_create_owned(context, (OUT_AT + trial.out->count) * element,
                                      "the trial of an FFT plan", &trial.memory[1]);
         if (!status) {
             status = fft_trial_run(&trial, direction, &is_right);

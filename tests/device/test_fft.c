@@ -201,9 +201,12 @@ static void compare(const struct shape *shape, const struct side *side, size_t c
         }
     }
     if (!(sqrt(error) <= bound_of(shape) * sqrt(size)))
-        fail_msg("%s of %u dimensions, %zu x %zu x %zu: an error of %g, not %g", what, shape->dims,
-                 shape->lengths[0], shape->lengths[1], shape->lengths[2], sqrt(error / size),
-                 bound_of(shape));
+        fail_msg(
+            "%s, %s, of %u dimensions, %zu x %zu x %zu, %zu batches, gaps of %zu%s: an error of "
+            "%g, not %g",
+            what, shape->kind == CLS_FFT_REAL ? "real" : "complex", shape->dims, shape->lengths[0],
+            shape->lengths[1], shape->lengths[2], shape->batches, shape->gap,
+            shape->in_place ? ", in place" : "", sqrt(error / size), bound_of(shape));
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         kept += get(shape->dtype, got, i) == FILLER;
