@@ -214,6 +214,10 @@ static void compare(const struct shape *shape, const struct side *side, size_t c
         assert_true(kept + numbers >= count);
 }
 
+/* Random shapes may be some that VkFFT refuses, or computes wrongly, which the trial finds. */
+static bool may_be_refused;
+static unsigned refused;
+
 static cls_fft_plan plan_of(const struct shape *shape, struct side sides[2], size_t counts[2]) {
     cls_fft_config config = CLS_FFT_CONFIG_INIT;
     cls_fft_plan_info info = CLS_FFT_PLAN_INFO_INIT;
@@ -226,7 +230,10 @@ static cls_fft_plan plan_of(const struct shape *shape, struct side sides[2], siz
     config.normalize = shape->normalize;
     sides[0] = side_of(shape, false, &config.signal);
     sides[1] = side_of(shape, true, &config.spectrum);
-    OK(cls_fft_plan_create(NULL, &config, &plan));
+    const cls_status status = cls_fft_plan_create(NULL, &config, &plan);
+    if (status == CLS_ERROR_UNSUPPORTED && may_be_refused)
+        return NULL;
+    OK(status);
     OK(cls_fft_plan_get_info(plan, &info));
     assert_true(info.kind == shape->kind && info.dtype == shape->dtype &&
                 info.normalize == shape->normalize);
@@ -282,6 +289,10 @@ static void check_shape(const struct shape *shape) {
     size_t counts[2];
     cls_fft_plan plan = plan_of(shape, sides, counts);
     const size_t n = total(shape) * shape->batches;
+    if (!plan) {
+        refused++;
+        return;
+    }
     double *signal = random_signal(shape), *spectrum = calloc(2 * n, sizeof *spectrum);
     assert_non_null(spectrum);
     memcpy(spectrum, signal, 2 * n * sizeof *spectrum);
@@ -342,11 +353,15 @@ static struct shape random_shape(void) {
 }
 
 static void random_shapes(void **state) {
+    const int count = effort_is_long() ? 150 : 1;
     (void)state;
-    for (int i = 0; i < (effort_is_long() ? 150 : 1); i++) {
+    may_be_refused = true;
+    for (int i = 0; i < count; i++) {
         const struct shape shape = random_shape();
         check_shape(&shape);
     }
+    may_be_refused = false;
+    assert_true(refused <= (unsigned)count / 10);
 }
 
 /* --- long transforms: one frequency, and back again --- */
