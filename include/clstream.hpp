@@ -316,6 +316,7 @@ CLS_HPP_OWNER(async_coordinator);
 CLS_HPP_OWNER(batch);
 CLS_HPP_OWNER(coordinator);
 CLS_HPP_OWNER(device_group);
+CLS_HPP_OWNER(fft_plan);
 CLS_HPP_OWNER(graph);
 CLS_HPP_OWNER(graph_exec);
 CLS_HPP_OWNER(managed_context);

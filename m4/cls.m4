@@ -90,6 +90,34 @@ AS_IF([test "x$cls_clblast" = xyes],
 AM_CONDITIONAL([HAVE_CLBLAST], [test "x$cls_clblast" = xyes])
 ])
 
+dnl CLS_WITH_VKFFT: --with-vkfft=yes|no|auto; VKFFT_CFLAGS says where its header is, where the compiler does not look by
+dnl itself. Defines HAVE_VKFFT.
+AC_DEFUN([CLS_WITH_VKFFT], [
+AC_ARG_WITH([vkfft],
+    [AS_HELP_STRING([--with-vkfft@<:@=yes|no|auto@:>@], [Fourier transforms through VkFFT (default: auto, where it is found)])],
+    [], [with_vkfft=auto])
+AC_ARG_VAR([VKFFT_CFLAGS], [C compiler flags for VkFFT, as -I and the folder of vkFFT.h])
+AS_CASE([$with_vkfft], [yes | no | auto], [],
+    [AC_MSG_ERROR([--with-vkfft takes yes, no or auto, not $with_vkfft])])
+cls_vkfft=no
+AS_IF([test "x$with_vkfft" != xno], [
+    AC_MSG_CHECKING([for VkFFT])
+    cls_save_CPPFLAGS=$CPPFLAGS
+    CPPFLAGS="$CPPFLAGS $OPENCL_CFLAGS $VKFFT_CFLAGS"
+    AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
+#define VKFFT_BACKEND 3
+#define CL_TARGET_OPENCL_VERSION 300
+#include <vkFFT.h>
+]])], [cls_vkfft=yes])
+    CPPFLAGS=$cls_save_CPPFLAGS
+    AC_MSG_RESULT([$cls_vkfft])
+    AS_IF([test "x$cls_vkfft$with_vkfft" = xnoyes],
+        [AC_MSG_ERROR([VkFFT not found. Debian and Ubuntu: apt install libvkfft-dev])])])
+AS_IF([test "x$cls_vkfft" = xyes],
+    [AC_DEFINE([HAVE_VKFFT], [1], [Define to 1 if VkFFT is there and wanted.])])
+AM_CONDITIONAL([HAVE_VKFFT], [test "x$cls_vkfft" = xyes])
+])
+
 dnl CLS_WITH_MPI: --with-mpi=yes|no|auto|MPICC: the compiler command of an MPI. Sets MPI_CFLAGS and MPI_LIBS, to what
 dnl `MPICC -show` says, and MPIEXEC, the launcher of the same name or in the same folder; the conditional HAVE_MPI.
 AC_DEFUN([CLS_WITH_MPI], [

@@ -42,7 +42,7 @@ enum { POOL_CHUNKS = 20, POOL_FIRST_CHUNK = 64 };
 
 /* A pool of one type; define it with OBJECT_POOL. Chunk i holds POOL_FIRST_CHUNK << i objects. */
 struct object_pool {
-    unsigned type; /* 1 to 31, of no other pool: tests/unit/layering.sh; 32 in a forked child */
+    unsigned type; /* 0 to 31, of no other pool: tests/unit/layering.sh; 32 in a forked child */
     size_t object_size, stride;
     const char *name;                   /* as "stream", for messages */
     void (*finalize)(struct object *o); /* undoes what was built behind the object */

@@ -305,8 +305,8 @@ static cls_status submit(struct stream *stream, cls_status status, struct comman
     return status;
 }
 
-cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
-                     unsigned n_args, size_t global, size_t local) {
+cls_status op_launch_grid(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
+                          unsigned n_args, const struct launch_shape *shape) {
     struct command command;
     struct kernel_slot *slot;
     cls_status status = check_count(kernel, n_args);
@@ -319,7 +319,7 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
         return status;
     }
     kernel_command(slot, &command);
-    command.u.launch.shape = launch_shape_1d(global, local);
+    command.u.launch.shape = *shape;
     command.bytes = call->copies;
     status = set_args(slot, args, n_args);
     if (!status)
@@ -327,6 +327,12 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
     const struct launch_args known = {
         .op_args = args, .count = n_args, .call = call->row ? call : NULL};
     return submit(call->stream, status, &command, &known, &call->last_position);
+}
+
+cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
+                     unsigned n_args, size_t global, size_t local) {
+    const struct launch_shape shape = launch_shape_1d(global, local);
+    return op_launch_grid(call, kernel, args, n_args, &shape);
 }
 
 /* --- repeated launches --- */

@@ -24,6 +24,7 @@ struct buffer;
 struct byte_span;
 struct op_row;
 struct foreign_library;
+struct launch_shape;
 
 enum { OP_MAX_VIEWS = 8, OP_MAX_ARGS = 16, OP_MAX_VALUE = 64 /* bytes */ };
 
@@ -148,6 +149,10 @@ struct op_arg op_arg_local(size_t bytes);
 /* Submits one launch of `global` work-items in groups of `local` (0: chosen). */
 cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
                      unsigned n_args, size_t global, size_t local);
+
+/* The same in up to three dimensions, with the groups that the shape says. */
+cls_status op_launch_grid(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
+                          unsigned n_args, const struct launch_shape *shape);
 
 /* A call of a foreign library that enqueues by itself, on a queue that keeps it in order. */
 struct op_library_call {

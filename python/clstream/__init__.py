@@ -42,6 +42,7 @@ from .standard import (__array_namespace_info__, arange, asarray, astype, broadc
                        ones_like, permute_dims, repeat, reshape, result_type, roll, squeeze, stack, take, tensordot, tile, tril,
                        triu, unstack, vecdot, zeros, zeros_like)
 from .streams import Context, Event, Stream, Timeline, current_stream, default_context, devices, has_extension
+from .transforms import FFT, fft_available
 from .elements import BOOL as bool
 from .elements import FLOAT16 as float16
 from .elements import FLOAT32 as float32

@@ -152,6 +152,16 @@ class OptimizerConfig(Sized):
                 ("beta2", c_double), ("epsilon", c_double)]
 
 
+class FftLayout(ctypes.Structure):
+    _fields_ = [("strides", c_size_t * 3), ("distance", c_size_t)]
+
+
+class FftConfig(Sized):
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("dtype", c_int), ("directions", c_int), ("dims", c_uint),
+                ("lengths", c_size_t * 3), ("batches", c_size_t), ("signal", FftLayout), ("spectrum", FftLayout),
+                ("normalize", c_int), ("reserved", c_int)]
+
+
 class ValueInfo(Sized):
     _fields_ = [("size", c_size_t), ("dtype", c_int), ("count", c_size_t), ("is_scalar", c_int),
                 ("is_result", c_int)]
@@ -199,6 +209,7 @@ STRUCTS = {
     "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,
     "cls_graph_config": GraphConfig, "cls_graph_difference": GraphDifference, "cls_graph_memory": GraphMemory, "cls_pool_config": PoolConfig, "cls_random_state": RandomState,
     "cls_stream_counters": StreamCounters, "cls_optimizer_config": OptimizerConfig,
+    "cls_fft_layout": FftLayout, "cls_fft_config": FftConfig,
     "cls_optimizer_state": OptimizerState, "cls_image_format": ImageFormat, "cls_image_shape": ImageShape,
 }
 
@@ -237,6 +248,7 @@ cls_random_uniform_async pAddp   cls_random_normal_async pAddp   cls_random_inte
 cls_random_bernoulli_async pAdp   cls_dropout_async pAAAdp
 cls_optimizer_create pppzp   cls_optimizer_destroy p   cls_optimizer_step_async ppzp
 cls_optimizer_set_rate_async pdp   cls_optimizer_get_state ppp   cls_optimizer_set_state_async ppp
+cls_fft_plan_create ppp   cls_fft_plan_destroy p   cls_fft_async pAAip   cls_fft_available :i
 cls_gemm_async MMMpp   cls_blas_available :i
 cls_softmax_async MMp   cls_log_softmax_async MMp   cls_cross_entropy_async MVVp
 cls_cross_entropy_gradient_async MVVMdp   cls_layer_norm_async MVVdMp   cls_rms_norm_async MVdMp

@@ -3,6 +3,8 @@
  * Structs that begin with their size, of the sizes that older and newer headers give them: what an older program
  * does not know is left at its default, and never written. tests/unit/headers.sh finds a struct without a row.
  */
+#include "config.h"
+
 #include "../support/nothing.h"
 #include "../support/rig.h"
 
@@ -141,6 +143,23 @@ static cls_status tell_gemm(void *out) {
     return cls_gemm_explain(m, m, c, NULL, w.a, out);
 }
 
+/* Without VkFFT there is no plan to ask. */
+#ifdef HAVE_VKFFT
+#define FFT_RESULT(row) row(cls_fft_plan_info, tell_plan(out))
+
+static cls_status tell_plan(void *out) {
+    cls_fft_config config = CLS_FFT_CONFIG_INIT;
+    cls_fft_plan plan;
+    config.lengths[0] = 8;
+    OK(cls_fft_plan_create(rig.context, &config, &plan));
+    const cls_status status = cls_fft_plan_get_info(plan, out);
+    OK(cls_fft_plan_destroy(plan));
+    return status;
+}
+#else
+#define FFT_RESULT(row)
+#endif
+
 #define RESULTS(row)                                                                               \
     row(cls_device_info, cls_device_get_info(0, out)) row(                                         \
         cls_device_group_statistics,                                                               \
@@ -197,7 +216,8 @@ static cls_status tell_gemm(void *out) {
                                                                 cls_profile_get_stream_overlap(    \
                                                                     w.profile, 0, 1, out))         \
                                                                 row(cls_step_telemetry,            \
-                                                                    step(NULL, out))
+                                                                    step(NULL, out))               \
+                                                                    FFT_RESULT(row)
 
 #define GETTER(type, call) \
     static cls_status get_##type(void *out) { return call; }
@@ -334,6 +354,14 @@ static cls_status take_tuning(const void *in) {
     return status == CLS_ERROR_UNSUPPORTED && !cls_blas_available() ? CLS_SUCCESS : status;
 }
 
+static cls_status take_transform(const void *in) {
+    cls_fft_plan made;
+    const cls_status status = cls_fft_plan_create(rig.context, in, &made);
+    if (status)
+        return status == CLS_ERROR_UNSUPPORTED && !cls_fft_available() ? CLS_SUCCESS : status;
+    return cls_fft_plan_destroy(made);
+}
+
 static cls_status take_task(const void *in) { return cls_task_graph_add(w.graph, in, NULL); }
 
 static cls_status take_stage(const void *in) {
@@ -359,6 +387,12 @@ static const cls_task good_task = {
     sizeof good_task, NULL, CLS_ANY_STREAM, work_task, NULL, NULL, 0};
 static const cls_gemm_config good_gemm = CLS_GEMM_CONFIG_INIT; /* `batches` may not be 0 */
 static const cls_optimizer_config good_optimizer = CLS_OPTIMIZER_CONFIG_INIT; /* 0 is no kind */
+static const cls_fft_config good_transform = {.size = sizeof good_transform,
+                                              .dtype = CLS_F32,
+                                              .directions = CLS_FFT_BOTH,
+                                              .dims = 1,
+                                              .lengths = {8, 1, 1},
+                                              .batches = 1};
 static const cls_stage good_stage = {.size = sizeof good_stage, .name = "s", .fn = work_stage};
 static const cls_compute good_compute = {.size = sizeof good_compute, .fn = compute_nothing};
 
@@ -389,6 +423,7 @@ static const struct options {
     OPTIONS(cls_blas_tuning, take_tuning),
     {"cls_optimizer_config", sizeof(cls_optimizer_config), sizeof(size_t), &good_optimizer,
      take_optimizer},
+    NEEDS(cls_fft_config, batches, &good_transform, take_transform),
     OPTIONS(cls_triple_buffer_config, take_ring),
     OPTIONS(cls_async_coordinator_config, take_async),
     OPTIONS(cls_prefetcher_config, take_prefetcher),

@@ -41,7 +41,7 @@ build_foreign() {
     for header in /usr/include/CL /usr/include/xxh*.h /usr/include/ut*.h; do
         [ ! -e "$header" ] || ln -sfn "$header" host
     done
-    "$srcdir/configure" -q --enable-werror --enable-static --without-clblast --disable-lto CFLAGS=-O1 "$@" \
+    "$srcdir/configure" -q --enable-werror --enable-static --without-clblast --without-vkfft --disable-lto CFLAGS=-O1 "$@" \
         OPENCL_CFLAGS="-I$host" OPENCL_LIBS="-L$host -lOpenCL" CPPFLAGS="-I$host -idirafter /usr/include/$(gcc -print-multiarch)" &&
         $make -j"$jobs" lib/libinternal.la || return
     ${NM:-nm} -u lib/.libs/libinternal.a | sed -n 's/^ *U \(cl[A-Z][A-Za-z]*\)$/void \1(void); void \1(void) {}/p' |

@@ -44,7 +44,7 @@ function kind_of(k) { sub(/:.*/, "", k); return k }
 function struct_size(i, k, of) {
     of = type[i]
     gsub(/const|\*| /, "", of)
-    return k == "config" || k == "info" ? "sizeof(" of ")" : "0"
+    return k == "config" || k == "info" || k == "fft" ? "sizeof(" of ")" : "0"
 }
 
 function emit(returns, fn, n, i, list, cells) {

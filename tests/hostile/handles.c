@@ -175,6 +175,7 @@ const struct kind handle_kinds[] = {
     {"device_group", good_handle, bad_handle, NULL},
     {"random", good_handle, bad_handle, NULL},
     {"optimizer", good_handle, bad_handle, NULL},
+    {"fft_plan", good_handle, bad_handle, NULL},
     {"graph", good_handle, bad_handle, NULL},
     {"graph_exec", good_handle, bad_handle, NULL},
     {"out", good_region, bad_pointer, undo_out},

@@ -145,6 +145,7 @@ enum handle_type {
     DEVICE_GROUP,
     RANDOM,
     OPTIMIZER,
+    FFT_PLAN,
     GRAPH,
     GRAPH_EXEC,
     HANDLE_TYPES

@@ -221,6 +221,16 @@ static cls_status make_optimizer(cls_context context, void **out) {
     return status ? status : destroyed;
 }
 
+/* Of as many complex numbers as a view has room for. */
+static cls_status make_fft_plan(cls_context context, void **out) {
+    cls_fft_config config = CLS_FFT_CONFIG_INIT;
+    cls_fft_plan made = NULL;
+    config.lengths[0] = VIEW_COUNT / 2;
+    cls_status status = cls_fft_plan_create(context, &config, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 /* Of one fill, of a buffer that goes with the graph. */
 static cls_status make_graph(cls_context context, void **out) {
@@ -275,6 +285,7 @@ static cls_status destroy_prefetcher(void *handle) { return cls_prefetcher_destr
 static cls_status destroy_pipeline(void *handle) { return cls_pipeline_destroy(handle); }
 static cls_status destroy_device_group(void *handle) { return cls_device_group_destroy(handle); }
 static cls_status destroy_random(void *handle) { return cls_random_destroy(handle); }
+static cls_status destroy_fft_plan(void *handle) { return cls_fft_plan_destroy(handle); }
 static cls_status destroy_optimizer(void *handle) { return cls_optimizer_destroy(handle); }
 static cls_status destroy_managed(void *handle) { return cls_managed_context_destroy(handle); }
 
@@ -302,6 +313,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [DEVICE_GROUP] = {"device_group", make_device_group, destroy_device_group, false},
     [RANDOM] = {"random", make_random, destroy_random, false},
     [OPTIMIZER] = {"optimizer", make_optimizer, destroy_optimizer, false},
+    [FFT_PLAN] = {"fft_plan", make_fft_plan, destroy_fft_plan, false},
     [GRAPH] = {"graph", make_graph, destroy_graph, false},
     [GRAPH_EXEC] = {"graph_exec", make_graph_exec, destroy_graph_exec, false},
 };

@@ -90,6 +90,41 @@ static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *li
         add_bad(list, "no such device", CLS_ERROR_NO_DEVICE, of_pointer(&device));
 }
 
+static const cls_fft_config fft_config = {.size = sizeof fft_config,
+                                          .dtype = CLS_F32,
+                                          .directions = CLS_FFT_BOTH,
+                                          .dims = 1,
+                                          .lengths = {VIEW_COUNT / 2, 1, 1},
+                                          .batches = 1};
+
+static union value good_fft(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_pointer(&fft_config);
+}
+
+static void bad_fft(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static cls_fft_config configs[10];
+    unsigned n = 0;
+    for (size_t i = 0; i < COUNT_OF(configs); i++)
+        configs[i] = fft_config;
+    configs[n++].kind = (cls_fft_kind)2;
+    configs[n++].dtype = (cls_dtype)1000;
+    configs[n++].directions = (cls_fft_direction)0;
+    configs[n++].directions = (cls_fft_direction)4;
+    configs[n++].dims = 0;
+    configs[n++].dims = 4;
+    configs[n++].lengths[0] = 0;
+    configs[n++].batches = 0;
+    configs[n++].spectrum.strides[0] = 2;
+    configs[n].batches = 2;
+    configs[n++].signal.distance = 1;
+    for (unsigned i = 0; i < n; i++)
+        add_bad(list, "an option out of range", CLS_ERROR_INVALID_VALUE, of_pointer(&configs[i]));
+    bad_config(arg, slot, list);
+    add_bad(list, "no options", CLS_ERROR_INVALID_VALUE, of_pointer(NULL));
+}
+
 /* The size stands in the region itself, which must stay as it is. */
 static union value good_info(const struct arg *arg, unsigned slot) {
     region_set(slot, &arg->struct_size, sizeof arg->struct_size);
@@ -274,13 +309,9 @@ static union value good_part(const struct arg *arg, unsigned slot) {
 }
 
 const struct kind struct_kinds[] = {
-    {"args", good_args, bad_args, NULL},
-    {"config", good_zero, bad_config, NULL},
-    {"info", good_info, bad_info, NULL},
-    {"launch", good_launch, bad_launch, NULL},
-    {"n_args", good_n_args, bad_n_args, NULL},
-    {"part", good_part, bad_pointer, NULL},
-    {"rect", good_rect, bad_rect, NULL},
-    {"task", good_task, bad_task, NULL},
-    {NULL, NULL, NULL, NULL},
+    {"args", good_args, bad_args, NULL},       {"config", good_zero, bad_config, NULL},
+    {"fft", good_fft, bad_fft, NULL},          {"info", good_info, bad_info, NULL},
+    {"launch", good_launch, bad_launch, NULL}, {"n_args", good_n_args, bad_n_args, NULL},
+    {"part", good_part, bad_pointer, NULL},    {"rect", good_rect, bad_rect, NULL},
+    {"task", good_task, bad_task, NULL},       {NULL, NULL, NULL, NULL},
 };

@@ -128,12 +128,17 @@ static bool needs_blas(const struct call_row *row) {
     return (vectors && !matrices) || !strcmp(row->name, "cls_blas_get_tuning");
 }
 
+/* Whether a call has no VkFFT to answer with: there are no plans then, and those that take one are not tried. */
+static bool lacks_vkfft(const struct call_row *row) {
+    return !cls_fft_available() && !strcmp(row->name, "cls_fft_plan_create");
+}
+
 /* Which of several complaints of one kind comes first is nowhere promised. */
 static bool is_excused(const struct call_row *row, cls_status got) {
     return (got == CLS_ERROR_WOULD_DEADLOCK && in_host_function) ||
            (got == CLS_ERROR_UNSUPPORTED &&
             (!stock.has_floats || (needs_f64(row) && !stock.has_fp64) ||
-             (needs_blas(row) && !cls_blas_available())));
+             (needs_blas(row) && !cls_blas_available()) || lacks_vkfft(row)));
 }
 
 static void complain(const struct call_row *row, const struct bad *a, const struct bad *b,
@@ -240,7 +245,7 @@ static void try_good_values(const struct call_row *row) {
     union value values[MAX_ARGS];
     good_values(row, values);
     const cls_status status = row->call(values);
-    if (status == CLS_ERROR_UNSUPPORTED && !stock.has_floats)
+    if (status == CLS_ERROR_UNSUPPORTED && (!stock.has_floats || lacks_vkfft(row)))
         return;
     if (status)
         fail_msg("%s with good values is %s: %s", row->name, cls_status_string(status),

@@ -35,7 +35,7 @@ unittests() {
     check "$(basename "$1" .py) passes" "$([ "$rc" = 0 ] && grep -q '^Ran [1-9]' "$work/out" || cat "$work/out" "$work/err")"
 }
 unittests "$srcdir/python/tests/test_capi.py"
-for part in clstream generators optimizers lifetime operands graphs standard; do unittests "$srcdir/python/tests/test_$part.py"; done
+for part in clstream generators optimizers transforms lifetime operands graphs standard; do unittests "$srcdir/python/tests/test_$part.py"; done
 
 version=$(sed -n 's/^PACKAGE_VERSION = //p' "$top_builddir/Makefile")
 check "the package has the library's version" \

@@ -101,6 +101,9 @@ void products(struct run *run); /* where the effort is long */
 /* sort.c */
 void sorts(struct run *run);
 
+/* transforms.c */
+void transforms(struct run *run);
+
 /* sparse.c */
 void sparse_product(struct run *run);
 
