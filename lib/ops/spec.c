@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/spec.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/types.h"
 #include "ops/blas.h"
+#include "ops/spec_slot.h"
 
 const char *const shape_macros[SHAPES] = {
     [SHAPE_ALIGNED] = "ALIGNED", [SHAPE_ANYWHERE] = "ANYWHERE", [SHAPE_RUNS] = "RUNS"};
@@ -20,10 +20,8 @@ enum {
     ACROSS = 8 /* that a CPU's work-item adds up beside each other: half a KiB of each row */
 };
 
-typedef _Atomic(struct spec *) slot;
-
-static slot map_slots[OP_ROWS][TYPES][TYPES][SHAPES];
-static slot reduction_slots[OP_ROWS][TYPES][SHAPES][STAGES];
+static spec_slot map_slots[OP_ROWS][TYPES][TYPES][SHAPES];
+static spec_slot reduction_slots[OP_ROWS][TYPES][SHAPES][STAGES];
 
 static const char *const family_names[] = {
     "CAST", "WHERE", "UNARY", "UNARY_PARAM", "BINARY", "REDUCE", "DOT",
@@ -31,8 +29,7 @@ static const char *const family_names[] = {
 _Static_assert(sizeof family_names / sizeof *family_names == OP_FAMILIES,
                "one name for each family");
 
-/* Publishes `made`, or finds the one that another thread has published first; NULL: there was no memory. */
-static cls_status publish(slot *at, struct spec *made, const struct spec **found) {
+cls_status spec_publish(spec_slot *at, struct spec *made, const struct spec **found) {
     struct spec *expected = NULL;
     if (!made)
         return CLS_ERROR_OUT_OF_MEMORY;
@@ -44,7 +41,7 @@ static cls_status publish(slot *at, struct spec *made, const struct spec **found
     return CLS_SUCCESS;
 }
 
-static struct spec *spec_new(const char *source, const char *entry) {
+struct spec *spec_new(const char *source, const char *entry) {
     struct spec *spec = calloc(1, sizeof *spec);
     if (!spec) {
         error_no_memory("for a kernel's options");
@@ -124,9 +121,9 @@ static struct spec *map_spec_new(const struct op_row *row, const struct type_row
 cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype out_dtype,
                        enum shape shape, const struct spec **out_spec) {
     const struct type_row *a = type_row(a_dtype), *out = type_row(out_dtype);
-    slot *at = &map_slots[op_row_index(row)][a->index][out->index][shape];
+    spec_slot *at = &map_slots[op_row_index(row)][a->index][out->index][shape];
     *out_spec = atomic_load(at);
-    return *out_spec ? CLS_SUCCESS : publish(at, map_spec_new(row, a, out, shape), out_spec);
+    return *out_spec ? CLS_SUCCESS : spec_publish(at, map_spec_new(row, a, out, shape), out_spec);
 }
 
 /* Two 16-byte loads per work-item in flight, where the arrays are aligned for them. */
@@ -177,10 +174,10 @@ static struct spec *reduction_spec_new(const struct op_row *row, const struct ty
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum shape shape,
                              enum reduction_stage stage, const struct spec **out_spec) {
     const struct type_row *a = type_row(a_dtype);
-    slot *at = &reduction_slots[op_row_index(row)][a->index][shape][stage];
+    spec_slot *at = &reduction_slots[op_row_index(row)][a->index][shape][stage];
     *out_spec = atomic_load(at);
     return *out_spec ? CLS_SUCCESS
-                     : publish(at, reduction_spec_new(row, a, shape, stage), out_spec);
+                     : spec_publish(at, reduction_spec_new(row, a, shape, stage), out_spec);
 }
 
 #define TILE_PRODUCTS                                                               \
@@ -251,17 +248,17 @@ static unsigned product_type_index(cls_dtype dtype) {
 cls_status spec_of_product(enum product_kernel which, enum product_variant variant, cls_dtype in,
                            cls_dtype out, const struct epilogue *epilogue,
                            const struct spec **found) {
-    static slot slots[PRODUCT_KERNELS][PRODUCT_VARIANTS][4][2][2][1 + OP_ROWS];
+    static spec_slot slots[PRODUCT_KERNELS][PRODUCT_VARIANTS][4][2][2][1 + OP_ROWS];
     static const struct epilogue none = {false, NULL};
     if (!products[which].ends)
         epilogue = &none;
-    slot *at = &slots[which][variant][product_type_index(in)][in == out][epilogue->has_bias]
-                     [epilogue->activation ? 1 + op_row_index(epilogue->activation) : 0];
+    spec_slot *at = &slots[which][variant][product_type_index(in)][in == out][epilogue->has_bias]
+                          [epilogue->activation ? 1 + op_row_index(epilogue->activation) : 0];
     *found = atomic_load(at);
     return *found ? CLS_SUCCESS
-                  : publish(at,
-                            product_spec_new(which, variant, type_row(in), type_row(out), epilogue),
-                            found);
+                  : spec_publish(
+                        at, product_spec_new(which, variant, type_row(in), type_row(out), epilogue),
+                        found);
 }
 
 static const char *const row_ops[ROW_OPS] = {[ROW_SOFTMAX] = "softmax",
@@ -333,11 +330,11 @@ static struct spec *rows_spec_new(enum row_op op, const struct type_row *type, e
 
 cls_status spec_of_rows(enum row_op op, cls_dtype dtype, enum row_way way, bool aligned,
                         const struct spec **found) {
-    static slot slots[ROW_OPS][4][ROW_WAYS][2];
-    slot *at = &slots[op][product_type_index(dtype)][way][aligned];
+    static spec_slot slots[ROW_OPS][4][ROW_WAYS][2];
+    spec_slot *at = &slots[op][product_type_index(dtype)][way][aligned];
     *found = atomic_load(at);
     return *found ? CLS_SUCCESS
-                  : publish(at, rows_spec_new(op, type_row(dtype), way, aligned), found);
+                  : spec_publish(at, rows_spec_new(op, type_row(dtype), way, aligned), found);
 }
 
 static struct spec *row_sums_spec_new(const struct type_row *type, unsigned n_sums) {
@@ -351,10 +348,11 @@ static struct spec *row_sums_spec_new(const struct type_row *type, unsigned n_su
 }
 
 cls_status spec_of_row_sums(cls_dtype dtype, unsigned n_sums, const struct spec **found) {
-    static slot slots[4][2];
-    slot *at = &slots[product_type_index(dtype)][n_sums - 1];
+    static spec_slot slots[4][2];
+    spec_slot *at = &slots[product_type_index(dtype)][n_sums - 1];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : publish(at, row_sums_spec_new(type_row(dtype), n_sums), found);
+    return *found ? CLS_SUCCESS
+                  : spec_publish(at, row_sums_spec_new(type_row(dtype), n_sums), found);
 }
 
 /* --- matrices --- */
@@ -385,16 +383,16 @@ static struct spec *matrix_spec_new(const struct matrix_op *op, enum shape shape
 
 cls_status spec_of_matrix(const struct matrix_op *op, enum shape shape, size_t columns,
                           const struct spec **found) {
-    static slot casts[TYPES][TYPES][SHAPES][2],
+    static spec_slot casts[TYPES][TYPES][SHAPES][2],
         others[OP_ROWS][TYPES][MATRIX_VECTORS][2][SHAPES][2];
     const unsigned a = type_row(op->a)->index, out = type_row(op->out)->index;
     const bool one_by_one = shape == SHAPE_RUNS && columns < RUN_VECTOR;
-    slot *at =
+    spec_slot *at =
         op->row->family == OP_CAST
             ? &casts[a][out][shape][one_by_one]
             : &others[op_row_index(op->row)][a][op->vector][op->is_reversed][shape][one_by_one];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : publish(at, matrix_spec_new(op, shape, one_by_one), found);
+    return *found ? CLS_SUCCESS : spec_publish(at, matrix_spec_new(op, shape, one_by_one), found);
 }
 
 static struct spec *strided_spec_new(const struct op_row *row, const struct type_row *a,
@@ -421,13 +419,13 @@ static struct spec *strided_spec_new(const struct op_row *row, const struct type
 
 cls_status spec_of_strided(const struct op_row *row, cls_dtype a_dtype, cls_dtype out_dtype,
                            enum shape shape, size_t length, const struct spec **found) {
-    static slot slots[OP_ROWS][TYPES][TYPES][SHAPES][2];
+    static spec_slot slots[OP_ROWS][TYPES][TYPES][SHAPES][2];
     const struct type_row *a = type_row(a_dtype), *out = type_row(out_dtype);
     const bool one_by_one = shape == SHAPE_RUNS && length < RUN_VECTOR;
-    slot *at = &slots[op_row_index(row)][a->index][out->index][shape][one_by_one];
+    spec_slot *at = &slots[op_row_index(row)][a->index][out->index][shape][one_by_one];
     *found = atomic_load(at);
     return *found ? CLS_SUCCESS
-                  : publish(at, strided_spec_new(row, a, out, shape, one_by_one), found);
+                  : spec_publish(at, strided_spec_new(row, a, out, shape, one_by_one), found);
 }
 
 enum { RUN_SIDE = 128, TRANSPOSE_GROUP = 256, BANK = 4 /* bytes, of local memory */ };
@@ -451,11 +449,11 @@ static struct spec *transpose_spec_new(const struct type_row *type, enum shape s
 }
 
 cls_status spec_of_transpose(cls_dtype dtype, enum shape shape, const struct spec **found) {
-    static slot slots[TYPES][SHAPES];
+    static spec_slot slots[TYPES][SHAPES];
     const struct type_row *type = type_row(dtype);
-    slot *at = &slots[type->index][shape];
+    spec_slot *at = &slots[type->index][shape];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : publish(at, transpose_spec_new(type, shape), found);
+    return *found ? CLS_SUCCESS : spec_publish(at, transpose_spec_new(type, shape), found);
 }
 
 /* --- random numbers --- */
@@ -508,11 +506,11 @@ static struct spec *draw_spec_new(enum draw draw, const struct type_row *type, e
 
 cls_status spec_of_draw(enum draw draw, cls_dtype dtype, enum shape shape,
                         const struct spec **out_spec) {
-    static slot slots[DRAWS][TYPES][SHAPES];
+    static spec_slot slots[DRAWS][TYPES][SHAPES];
     const struct type_row *type = type_row(dtype);
-    slot *at = &slots[draw][type->index][shape];
+    spec_slot *at = &slots[draw][type->index][shape];
     *out_spec = atomic_load(at);
-    return *out_spec ? CLS_SUCCESS : publish(at, draw_spec_new(draw, type, shape), out_spec);
+    return *out_spec ? CLS_SUCCESS : spec_publish(at, draw_spec_new(draw, type, shape), out_spec);
 }
 
 /* --- rows and elements by their numbers --- */
@@ -551,11 +549,11 @@ static struct spec *indices_spec_new(const struct index_kind *kind, enum shape s
 
 cls_status spec_of_indices(const struct index_kind *kind, enum shape shape,
                            const struct spec **found) {
-    static slot slots[INDEX_OPS][2][TYPES][TYPES][SHAPES];
-    slot *at = &slots[kind->op][kind->of_rows][type_row(kind->dtype)->index]
-                     [type_row(kind->index)->index][shape];
+    static spec_slot slots[INDEX_OPS][2][TYPES][TYPES][SHAPES];
+    spec_slot *at = &slots[kind->op][kind->of_rows][type_row(kind->dtype)->index]
+                          [type_row(kind->index)->index][shape];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : publish(at, indices_spec_new(kind, shape), found);
+    return *found ? CLS_SUCCESS : spec_publish(at, indices_spec_new(kind, shape), found);
 }
 
 /* --- sparse matrices --- */
@@ -575,11 +573,11 @@ static struct spec *spmv_spec_new(const struct spmv_kind *kind) {
 }
 
 cls_status spec_of_spmv(const struct spmv_kind *kind, const struct spec **found) {
-    static slot slots[2][2][2][2];
-    slot *at =
+    static spec_slot slots[2][2][2][2];
+    spec_slot *at =
         &slots[kind->value == CLS_F64][kind->offset == CLS_I64][kind->index == CLS_I64][kind->runs];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : publish(at, spmv_spec_new(kind), found);
+    return *found ? CLS_SUCCESS : spec_publish(at, spmv_spec_new(kind), found);
 }
 
 static struct spec *axpby_spec_new(const struct type_row *type, bool matrices) {
@@ -593,10 +591,11 @@ static struct spec *axpby_spec_new(const struct type_row *type, bool matrices) {
 }
 
 cls_status spec_of_axpby(cls_dtype dtype, bool matrices, const struct spec **found) {
-    static slot slots[2][2];
-    slot *at = &slots[dtype == CLS_F64][matrices];
+    static spec_slot slots[2][2];
+    spec_slot *at = &slots[dtype == CLS_F64][matrices];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : publish(at, axpby_spec_new(type_row(dtype), matrices), found);
+    return *found ? CLS_SUCCESS
+                  : spec_publish(at, axpby_spec_new(type_row(dtype), matrices), found);
 }
 
 static struct spec *trsm_spec_new(const struct type_row *type) {
@@ -610,10 +609,10 @@ static struct spec *trsm_spec_new(const struct type_row *type) {
 }
 
 cls_status spec_of_trsm(cls_dtype dtype, const struct spec **found) {
-    static slot slots[2];
-    slot *at = &slots[dtype == CLS_F64];
+    static spec_slot slots[2];
+    spec_slot *at = &slots[dtype == CLS_F64];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : publish(at, trsm_spec_new(type_row(dtype)), found);
+    return *found ? CLS_SUCCESS : spec_publish(at, trsm_spec_new(type_row(dtype)), found);
 }
 
 /* --- sorts --- */
@@ -693,14 +692,14 @@ static unsigned sort_values_index(const struct sort_values *values) {
 }
 
 cls_status spec_of_sort(const struct sort_kind *kind, const struct spec **found) {
-    static slot slots[SORT_KERNELS][SORT_WAYS][SORT_DIGIT_KINDS][TYPES][4][2]
-                     [LANES_GROUP_LOG - COUNTERS_LEAST_LOG + 1];
+    static spec_slot slots[SORT_KERNELS][SORT_WAYS][SORT_DIGIT_KINDS][TYPES][4][2]
+                          [LANES_GROUP_LOG - COUNTERS_LEAST_LOG + 1];
     const struct type_row *type = type_row(kind->key);
     const unsigned size = kind->group_log ? kind->group_log - COUNTERS_LEAST_LOG : 0;
-    slot *at = &slots[kind->kernel][kind->way][kind->digits][type->index]
-                     [sort_values_index(&kind->values)][kind->items > 8][size];
+    spec_slot *at = &slots[kind->kernel][kind->way][kind->digits][type->index]
+                          [sort_values_index(&kind->values)][kind->items > 8][size];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : publish(at, sort_spec_new(kind, type), found);
+    return *found ? CLS_SUCCESS : spec_publish(at, sort_spec_new(kind, type), found);
 }
 
 /* --- optimizers --- */
@@ -738,9 +737,10 @@ static struct spec *optimizer_spec_new(enum optimizer_kernel which, const struct
 
 cls_status spec_of_optimizer(enum optimizer_kernel which, cls_dtype dtype, enum shape shape,
                              bool many, const struct spec **found) {
-    static slot slots[OPTIMIZER_KERNELS][4][SHAPES][2];
-    slot *at = &slots[which][product_type_index(dtype)][shape][many];
+    static spec_slot slots[OPTIMIZER_KERNELS][4][SHAPES][2];
+    spec_slot *at = &slots[which][product_type_index(dtype)][shape][many];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS
-                  : publish(at, optimizer_spec_new(which, type_row(dtype), shape, many), found);
+    return *found
+               ? CLS_SUCCESS
+               : spec_publish(at, optimizer_spec_new(which, type_row(dtype), shape, many), found);
 }

@@ -146,6 +146,11 @@ class SortConfig(Sized):
     _fields_ = [("size", c_size_t), ("descending", c_int), ("begin_bit", c_int), ("end_bit", c_int), ("length", Array)]
 
 
+class ScanConfig(Sized):
+    _fields_ = [("size", c_size_t), ("exclusive", c_int), ("segments", c_int), ("heads", Array), ("segment", c_size_t),
+                ("length", Array)]
+
+
 class OptimizerConfig(Sized):
     _fields_ = [("size", c_size_t), ("kind", c_int), ("nesterov", c_int), ("rate", c_double), ("decay", c_double),
                 ("max_norm", c_double), ("momentum", c_double), ("dampening", c_double), ("beta1", c_double),
@@ -210,7 +215,7 @@ STRUCTS = {
     "cls_graph_config": GraphConfig, "cls_graph_difference": GraphDifference, "cls_graph_memory": GraphMemory, "cls_pool_config": PoolConfig, "cls_random_state": RandomState,
     "cls_stream_counters": StreamCounters, "cls_optimizer_config": OptimizerConfig,
     "cls_fft_layout": FftLayout, "cls_fft_config": FftConfig,
-    "cls_optimizer_state": OptimizerState, "cls_image_format": ImageFormat, "cls_image_shape": ImageShape,
+    "cls_scan_config": ScanConfig, "cls_optimizer_state": OptimizerState, "cls_image_format": ImageFormat, "cls_image_shape": ImageShape,
 }
 
 CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
@@ -255,6 +260,8 @@ cls_cross_entropy_gradient_async MVVMdp   cls_layer_norm_async MVVdMp   cls_rms_
 cls_scatter_rows_async MVMAp   cls_scatter_add_rows_async MVMAp   cls_select_rows_async MVMAp
 cls_layer_norm_gradient_async MVdMMVVp   cls_rms_norm_gradient_async MVdMMVp
 cls_sort_rows_async MMpp   cls_argsort_rows_async MMpp   cls_top_k_async AAApp
+cls_scan_async iAApp   cls_compact_async AAAAAp   cls_compact_if_async AipAAAp   cls_partition_async AAAAAp
+cls_unique_async AAAAp   cls_run_length_encode_async AAAAAp   cls_reduce_by_key_async iAAAAAAp
 cls_reduce_rows_async iMVp   cls_reduce_columns_async iMVp   cls_transpose_async MMp
 cls_binary_rows_async iMVMp   cls_binary_rows_reversed_async iMVMp
 cls_binary_columns_async iMVMp   cls_binary_columns_reversed_async iMVMp

@@ -33,7 +33,7 @@ all any
 take
 __array_namespace_info__ __array_api_version__""".split()
 NOT_OFFERED = """uint64 complex64 complex128 conj imag real nonzero searchsorted unique_all unique_counts
-unique_inverse unique_values cumulative_sum""".split()
+unique_inverse unique_values""".split()
 # NumPy before version 2 has these under other names.
 OLD = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
        "atanh": "arctanh", "bitwise_left_shift": "left_shift", "bitwise_invert": "invert", "pow": "power",
@@ -191,6 +191,50 @@ class Standard(unittest.TestCase):
                     self.same(cs.top_k(x, 3, largest=False)[0], np.sort(a)[:3], "top_k")
         self.assertRaises(TypeError, cs.sort, VALUES["f"])
         self.assertRaises(ValueError, cs.top_k, cs.zeros(3), -1)
+
+    def test_scans(self):
+        numbers = np.random.default_rng(5)
+        for kind in "fiube":
+            for shape, axis in (((7,), 0), ((3, 50), 1), ((40, 6), 0), ((2, 0), 1), ((30000,), -1)):
+                a = numbers.choice([0, 1, 2, 3], shape, p=[0.9, 0.06, 0.02, 0.02]).astype(VALUES[kind].dtype)
+                x, wide = cs.to_device(a), np.float32 if kind == "e" else a.dtype if kind == "f" else np.int64
+                sums = np.cumsum(a, axis=axis, dtype=wide).astype(np.float16 if kind == "e" else wide)
+                self.same(cs.cumulative_sum(x, axis=axis), sums, "cumulative_sum")
+                first = np.zeros_like(a.take([0], axis) if a.size else a[:, :0], sums.dtype)
+                if a.size:
+                    self.same(cs.cumulative_sum(x, axis=axis, include_initial=True),
+                              np.concatenate([first, sums], axis), "cumulative_sum")
+                if kind != "b":
+                    self.same(cs.scan(x, "max", axis=axis), np.maximum.accumulate(a, axis), "scan")
+        self.same(cs.scan(cs.to_device(np.int32([3, 1, 2])), exclusive=True), np.int32([0, 3, 4]), "scan")
+        self.assertRaises(ValueError, cs.scan, cs.zeros(3), "mean")
+        self.assertRaises(ValueError, cs.cumulative_sum, cs.zeros((3, 3)))
+
+    def test_selections(self):
+        numbers = np.random.default_rng(6)
+        for kind in "fiue":
+            for n in (0, 1, 30, 20000):
+                a = numbers.choice([0, 1, 2, 3], n).astype(VALUES[kind].dtype)
+                x, flags = cs.to_device(a), a > 1
+                head = np.ones(n, bool)
+                head[1:] = a[1:] != a[:-1]
+                at = np.flatnonzero(head)
+                out, count = cs.compact(x, cs.to_device(flags))
+                self.same(out[:int(count)], a[flags], "compact")
+                self.same(cs.partition(x, cs.to_device(flags))[0], np.concatenate([a[flags], a[~flags][::-1]]), "partition")
+                big, count = cs.compact_if(x, "greater_equal", 2)
+                self.same(big[:int(count)], a[a >= 2], "compact_if")
+                distinct, number = cs.unique(big, length=count)
+                b = a[a >= 2]
+                self.same(distinct[:int(number)], b[np.append(True, b[1:] != b[:-1])[:b.size]], "unique")
+                runs, lengths, number = cs.run_length_encode(x)
+                self.same(runs[:int(number)], a[at], "run_length_encode")
+                self.same(lengths[:int(number)], np.diff(np.append(at, n)), "run_length_encode")
+                values = numbers.integers(-9, 9, n).astype(np.int32)
+                keys, sums, number = cs.reduce_by_key(x, cs.to_device(values))
+                self.same(keys[:int(number)], a[at], "reduce_by_key")
+                self.same(sums[:int(number)], np.add.reduceat(values, at).astype(np.int32) if n else values, "reduce_by_key")
+        self.assertRaises(ValueError, cs.compact_if, cs.zeros(3), "is", 0)
 
     def test_reductions_of_float16(self):
         # One rounding, at the end: what is between has the range and the digits of a float32.

@@ -330,6 +330,11 @@ static cls_status take_request(const void *in) {
     return status ? status : cls_pool_release(w.pool, got);
 }
 
+static cls_status take_scan(const void *in) {
+    const cls_array elements = cls_array_of(w.cells, CLS_F32, 4);
+    return cls_scan(CLS_SCAN_SUM, elements, elements, in, w.a);
+}
+
 static cls_status take_gemm(const void *in) {
     const cls_matrix m = {w.cells, CLS_F32, 0, 2, 2, 2, 0};
     cls_matrix out = m;
@@ -421,6 +426,7 @@ static const struct options {
     {"cls_gemm_config", sizeof(cls_gemm_config), sizeof(size_t), &good_gemm, take_gemm},
     OPTIONS(cls_sort_config, take_sort),
     OPTIONS(cls_blas_tuning, take_tuning),
+    OPTIONS(cls_scan_config, take_scan),
     {"cls_optimizer_config", sizeof(cls_optimizer_config), sizeof(size_t), &good_optimizer,
      take_optimizer},
     NEEDS(cls_fft_config, batches, &good_transform, take_transform),

@@ -125,6 +125,18 @@ programs() {
         print "sort.cl " options " -DRADIX_LOG=8 -DGROUP=512 -DITEMS=16 -DRANK_LANES"
         print "sort_rows.cl " groups " -DRANK_LANES -DLANES_BY_MEMORY"
     }
+    # By items of a CPU and by groups.
+    function shaped_twice(options, width, vectors) {
+        print options " -DRUNS -DW=16 -DROWS=1 -DGROUP=1"
+        print options " -DALIGNED -DW=" width " -DROWS=" vectors " -DGROUP=128"
+    }
+    function scan(op, input, out, part, none, heads, width, vectors) {
+        shaped_twice(sprintf("scan.cl -DOP_%s -DA=%s -DOUT=%s -DPART=%s -DPART_NONE=%s %s", op, input, out, part, none, heads),
+            width, vectors)
+    }
+    function selection(by, type, beside, part, width, vectors) {
+        shaped_twice(sprintf("select.cl -D%s -DA=%s -DBESIDE=%s -DPART=%s", by, type, beside, part), width, vectors)
+    }
     # By matrix units: split, whole, and in their place.
     function units(file) {
         product(file, "float", "float", 1, " -DPRODUCTS=3"); product(file, "float", "float", 1, " -DPRODUCTS=1")
@@ -157,6 +169,16 @@ programs() {
         sorts("-DKEY=uint"); sorts("-DKEY=uchar -DSIGNED"); sorts("-DKEY=ushort -DINFINITE=0x7f80 -DPICKS")
         sorts("-DKEY=ulong -DLONG_KEYS -DINFINITE=0x7ff0000000000000ul -DVALUES -DVALUE_IN=uint -DVALUE_OUT=ulong")
         sorts("-DKEY=uint -DSIGNED -DVALUES -DVALUE_IN=ulong -DVALUE_OUT=ulong -DCOLLECTS")
+        scan("sum", "float", "float", "float", "0", "-DFLOATS -DKEY=uchar", 4, 12); scan("sum", "uchar", "long", "ulong", "0", "-DKEY=uchar", 2, 12)
+        scan("product", "double", "double", "double", "1", "-DFLOATS -DDOUBLES -DHEADS_KEYS -DKEY=ulong", 2, 12)
+        scan("min", "half", "half", "float", "INFINITY", "-DFLOATS -DHEADS_FLAGS -DKEY=uchar", 8, 6)
+        scan("max", "char", "char", "int", "(-128)", "-DHEADS_EVERY -DKEY=uchar", 8, 6)
+        scan("max", "bfloat16", "bfloat16", "float", "-INFINITY", "-DFLOATS -DKEY=uchar", 8, 6)
+        selection("BY_FLAGS", "uchar", "uchar", "uint", 8, 4); selection("BY_FLAGS -DPARTITION", "ulong", "uchar", "ulong", 2, 8)
+        selection("BY_HEADS", "ushort", "uchar", "uint", 8, 4); selection("BY_ENDS -DNUMBERS", "uint", "ulong", "uint", 4, 8)
+        selection("BY_ENDS -DHAS_BESIDE", "ulong", "ushort", "uint", 2, 8); selection("BY_VALUE=>=", "half", "uchar", "uint", 8, 4)
+        selection("BY_VALUE=!=", "double -DDOUBLES", "uchar", "uint", 2, 8); selection("BY_VALUE=<", "int", "uchar", "uint", 4, 8)
+        print "clear.cl"; print "run_lengths.cl"
         indices("SELECT", "int", "uchar", 8); indices("SCATTER", "long", "ulong", 64); indices("SELECT", "uint", "uint", 32)
         indices("ADD", "uchar", "float", 32); indices("ADD", "int", "half", 16); indices("ADD", "long", "bfloat16", 16)
         indices("ADD", "uint", "double -DDOUBLES", 64); indices("ADD", "int", "uchar", 8)
@@ -209,6 +231,7 @@ lint() {
 count=$(programs | wc -l)
 check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $count")"
 check "blocks.cl compiles without warnings" "$(lint blocks.cl)"
+check "clear.cl compiles without warnings" "$(lint clear.cl)"
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
 check "matrix.cl compiles without warnings" "$(lint matrix.cl)"
@@ -221,6 +244,9 @@ check "random.cl compiles without warnings" "$(lint random.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "row_sums.cl compiles without warnings" "$(lint row_sums.cl)"
 check "rows.cl compiles without warnings" "$(lint rows.cl)"
+check "run_lengths.cl compiles without warnings" "$(lint run_lengths.cl)"
+check "scan.cl compiles without warnings" "$(lint scan.cl)"
+check "select.cl compiles without warnings" "$(lint select.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
 check "sort.cl compiles without warnings" "$(lint sort.cl)"
 check "sort_pick.cl compiles without warnings" "$(lint sort_pick.cl)"

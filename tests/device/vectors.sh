@@ -36,6 +36,8 @@ run test_indices '*_f32 by i32'
 run test_sort '*_f32'
 run test_sort 'rows'
 run test_sort 'large'
+run test_scan i32
+run test_select runs
 run test_spmv 'f*'
 run test_norm_gradient 'layer_norm'
 run test_matrices '*u8'

@@ -16,6 +16,61 @@ static size_t bad_struct_size(const struct arg *arg, unsigned i) {
     return sizes[i];
 }
 
+static void bad_scan_configs(struct bad_list *list) {
+    const cls_buffer in = stock.handles[BUFFER].live;
+    const struct {
+        const char *what;
+        cls_scan_segments segments;
+        cls_array heads, length;
+        cls_status status;
+    } bad[] = {
+        {"an unknown constant", (cls_scan_segments)-1, {0}, {0}, CLS_ERROR_INVALID_VALUE},
+        {"an unknown constant", (cls_scan_segments)4, {0}, {0}, CLS_ERROR_INVALID_VALUE},
+        {"segments of 0 elements", CLS_SCAN_LENGTH, {0}, {0}, CLS_ERROR_INVALID_VALUE},
+        {"no flags", CLS_SCAN_FLAGS, {0}, {0}, CLS_ERROR_INVALID_VALUE},
+        {"null flags",
+         CLS_SCAN_FLAGS,
+         {NULL, CLS_U8, 0, VIEW_COUNT},
+         {0},
+         CLS_ERROR_INVALID_HANDLE},
+        {"flags of another type",
+         CLS_SCAN_FLAGS,
+         {in, CLS_I8, 0, VIEW_COUNT},
+         {0},
+         CLS_ERROR_TYPE_MISMATCH},
+        {"few keys", CLS_SCAN_KEYS, {in, CLS_I64, 0, VIEW_COUNT - 1}, {0}, CLS_ERROR_SIZE_MISMATCH},
+        {"keys in the output",
+         CLS_SCAN_KEYS,
+         {stock.from, CLS_U16, 0, VIEW_COUNT},
+         {0},
+         CLS_ERROR_OVERLAP},
+        {"a length of another type",
+         CLS_SCAN_WHOLE,
+         {0},
+         {in, CLS_U32, 0, 1},
+         CLS_ERROR_TYPE_MISMATCH},
+        {"two lengths", CLS_SCAN_WHOLE, {0}, {in, CLS_I64, 0, 2}, CLS_ERROR_SIZE_MISMATCH},
+        {"a length in the output",
+         CLS_SCAN_WHOLE,
+         {0},
+         {stock.from, CLS_I64, 0, 1},
+         CLS_ERROR_OVERLAP},
+        {"a length of another context",
+         CLS_SCAN_WHOLE,
+         {0},
+         {stock.handles[BUFFER].foreign, CLS_I64, 0, 1},
+         CLS_ERROR_WRONG_CONTEXT},
+    };
+    static cls_scan_config configs[COUNT_OF(bad)];
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        configs[i] = (cls_scan_config)CLS_SCAN_CONFIG_INIT;
+        configs[i].segments = bad[i].segments;
+        configs[i].heads = bad[i].heads;
+        configs[i].length = bad[i].length;
+        add_bad(list, bad[i].what, bad[i].status, of_pointer(&configs[i]));
+    }
+}
+
 static void bad_optimizer_configs(struct bad_list *list) {
     static const double numbers[] = {-1, NAN, INFINITY, 1e300};
     static cls_optimizer_config configs[17];
@@ -81,6 +136,8 @@ static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *li
     mempool.reuse = (cls_reuse)8;
     if (has_flag(arg, "mempool"))
         add_bad(list, "an unknown bit", CLS_ERROR_INVALID_VALUE, of_pointer(&mempool));
+    if (has_flag(arg, "scan"))
+        bad_scan_configs(list);
     if (has_flag(arg, "optimizer"))
         bad_optimizer_configs(list);
     if (has_flag(arg, "sort"))

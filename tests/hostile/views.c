@@ -4,6 +4,8 @@
  *   any   of any type
  *   lone  the call's only one, so that any count will do
  *   out   the call writes to it
+ *   beside  the call writes to it too
+ *   length  one element, that says how many elements there are
  *   mask  the call writes to it, beside its output; may be null, unless it is needed too
  *   optional  may be null
  * and "cell:TYPE" for the one element that a reduction writes, or that counts. "list:TYPE" is a pointer to one view,
@@ -13,8 +15,8 @@
 
 #include "hostile.h"
 
-/* Behind an output. */
-enum { MASK_OFFSET = 128 };
+/* Where they lie in the outputs' buffer, in elements; an output is at 0. */
+enum { BESIDE_OFFSET = 32, MASK_OFFSET = 72 };
 
 static cls_dtype dtype_of(const struct arg *arg) {
     cls_dtype dtype;
@@ -25,10 +27,12 @@ static cls_dtype dtype_of(const struct arg *arg) {
 
 /* Inputs share a buffer, which is allowed; the output has one of its own. */
 static cls_array view_of(const struct arg *arg) {
-    const bool cell = arg->kind[0] == 'c', mask = has_flag(arg, "mask");
-    const bool out = cell || mask || has_flag(arg, "out");
-    return cls_array_at(out ? stock.from : stock.handles[BUFFER].live, dtype_of(arg),
-                        mask ? MASK_OFFSET : 0, cell ? 1 : VIEW_COUNT);
+    const size_t offset = has_flag(arg, "mask")     ? MASK_OFFSET
+                          : has_flag(arg, "beside") ? BESIDE_OFFSET
+                                                    : 0;
+    const bool cell = arg->kind[0] == 'c', out = cell || offset || has_flag(arg, "out");
+    return cls_array_at(out ? stock.from : stock.handles[BUFFER].live, dtype_of(arg), offset,
+                        cell || has_flag(arg, "length") ? 1 : VIEW_COUNT);
 }
 
 static union value good_view(const struct arg *arg, unsigned slot) {

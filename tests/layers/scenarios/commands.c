@@ -499,6 +499,7 @@ const struct scenario scenarios[] = {
     {"sparse_product", sparse_product},
     {"transforms", transforms},
     {"optimizer_steps", optimizer_steps},
+    {"scans", scans},
     {"profiled", profiled},
     {"coordinated_run", coordinated_run},
     {"coordinated_threads", coordinated_threads},

@@ -104,6 +104,9 @@ void sorts(struct run *run);
 /* transforms.c */
 void transforms(struct run *run);
 
+/* scan.c */
+void scans(struct run *run);
+
 /* sparse.c */
 void sparse_product(struct run *run);
 
