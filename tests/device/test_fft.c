@@ -353,7 +353,7 @@ static struct shape random_shape(void) {
 }
 
 static void random_shapes(void **state) {
-    const int count = effort_is_long() ? 150 : 1;
+    const int count = effort_is_long() ? 40 : 1;
     (void)state;
     may_be_refused = true;
     for (int i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Random scans under the schedule layer: commands run last first, tiles forward and in reversed order, in the shape of a CPU's
-# work-items and of groups. With TEST_EFFORT=long 10,000 calls of each, and commands in random order too. Other drivers
+# work-items and of groups. With TEST_EFFORT=long 10,000 calls in all, and commands in random order too; RANDOM_SCANS is a number for each run. Other drivers
 # than the default one run without the layer, whose gates are for that one.
 set -u
 . "$srcdir/tests/tap.sh"
