@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/setting.h"
 #include "driver/caps.h"
+#include "driver/quirk.h"
 #include "ops/map.h"
 #include "ops/reduction_cut.h"
 #include "ops/spec_scan.h"
@@ -11,6 +12,9 @@
 enum {
     RUN_TILE =
         8192, /* elements of a CPU's tile, which stay in its cache until they are read again */
+    /* Where a driver stops counting the steps of all loops at 65,535, a work-item can compute the tiles that others have
+     * under way, if they are short, but not those of a whole array. */
+    SHORT_TILE = 1024,
     RUN_TILES = 60000, /* at most: a driver stops counting steps at 65,535 */
     FIRST_STATE = 16,  /* words before the first state, */
     BLOCK = 32,        /* and tiles of a GPU's block, as in cl/look_back.cl */
@@ -35,7 +39,10 @@ enum shape look_back_shape(const struct op_call *call, bool aligned) {
 
 struct look_back look_back_cut(const struct op_call *call, const struct spec *spec,
                                struct kernel *kernel, size_t count) {
-    struct look_back cut = {.local = 1, .tile = RUN_TILE, .is_reversed = is_reversed()};
+    const bool is_short = call->device->quirks & QUIRK_SHORT_LOOPS;
+    struct look_back cut = {.local = 1,
+                            .tile = is_short ? SHORT_TILE : RUN_TILE,
+                            .is_reversed = is_reversed() && !is_short};
     if (spec->local > 1) {
         cut.local = power_of_two_below(lesser(op_max_group(call, kernel), spec->local));
         cut.tile = cut.local * spec->vector * spec->batch;
