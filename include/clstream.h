@@ -39,9 +39,9 @@
 #include <clstream/random.h>    /* uniform, normal, integers, dropout: Philox */
 #include <clstream/reduce.h>    /* sum, min, max, mean, argmax, any, dot, ... */
 #include <clstream/rows.h>      /* softmax, cross entropy, layer_norm, ... along rows */
-#include <clstream/sort.h>      /* sorts, top k, the n-th element */
 #include <clstream/scan.h>      /* prefix sums, whole or in segments */
 #include <clstream/select.h>    /* compact, unique, runs, reduction by key */
+#include <clstream/sort.h>      /* sorts, top k, the n-th element */
 #include <clstream/sparse.h>    /* products of sparse matrices: CSR */
 #include <clstream/strided.h>   /* parts of arrays, permuted dimensions, broadcast */
 #include <clstream/typed.h>     /* all of these under typed names: cls_add_f32, ... */
