@@ -202,6 +202,19 @@ void bench_values(const char *name, const char *unit, double *values, unsigned n
     report_row(&row);
 }
 
+void bench_rates(const char *name, const char *unit, struct way ours, struct way rival,
+                 double bar) {
+    bench_contest(&(struct contest){.name = name,
+                                    .unit = unit,
+                                    .measure = MEASURE_RATE,
+                                    .ours = ours,
+                                    .rivals = &rival,
+                                    .n_rivals = 1,
+                                    .bar = bar,
+                                    .rounds = options.quick ? 3 : 15,
+                                    .warm_up = 2});
+}
+
 double bench_figure(const char *name, const char *unit, struct way way, double bar) {
     double values[MAX_ROUNDS], ignored;
     const unsigned rounds = options.quick ? QUICK_ROUNDS : ROUNDS;

@@ -75,6 +75,9 @@ bool bench_wants(const char *name);
 
 struct verdict bench_contest(const struct contest *contest);
 
+/* A row of rates beside those of one rival, with a bar on the ratio (0: none). */
+void bench_rates(const char *name, const char *unit, struct way ours, struct way rival, double bar);
+
 /* A row of one figure, with an upper bar in its unit (0: none): the median of `run` over the
  * rounds. */
 double bench_figure(const char *name, const char *unit, struct way way, double bar);

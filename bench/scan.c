@@ -83,16 +83,9 @@ static void contest(const struct rig *rig, const struct plan *plan) {
     if (!bench_wants(plan->name))
         return;
     work_open(&work, rig, plan);
-    const struct way rival = {"copies", copies, &work};
-    bench_contest(&(struct contest){.name = plan->name,
-                                    .unit = "G elements/s",
-                                    .measure = MEASURE_RATE,
-                                    .ours = {"clstream", scans, &work},
-                                    .rivals = &rival,
-                                    .n_rivals = 1,
-                                    .bar = plan->gpu_bar > 0 ? rig_bar(rig, 0.7, plan->gpu_bar) : 0,
-                                    .rounds = bench_options()->quick ? 3 : 15,
-                                    .warm_up = 2});
+    bench_rates(plan->name, "G elements/s", (struct way){"clstream", scans, &work},
+                (struct way){"copies", copies, &work},
+                plan->gpu_bar > 0 ? rig_bar(rig, 0.7, plan->gpu_bar) : 0);
     work_close(&work);
 }
 

@@ -141,15 +141,8 @@ static void row(const struct rig *rig, const struct plan *plan) {
     if (!bench_wants(plan->name))
         return;
     work_open(&work, rig, plan);
-    const struct way rival = {"copies", copies, &work};
-    bench_contest(&(struct contest){.name = plan->name,
-                                    .unit = "Mkeys/s",
-                                    .measure = MEASURE_RATE,
-                                    .ours = {"clstream", ours, &work},
-                                    .rivals = &rival,
-                                    .n_rivals = 1,
-                                    .rounds = bench_options()->quick ? 3 : 15,
-                                    .warm_up = 1});
+    bench_rates(plan->name, "Mkeys/s", (struct way){"clstream", ours, &work},
+                (struct way){"copies", copies, &work}, 0);
     work_close(&work);
 }
 
