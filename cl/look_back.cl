@@ -6,8 +6,10 @@
  *
  *     struct tiled      the call: states, tiles, is_reversed
  *
- * BLOCK tiles in a row are a block, BLOCK blocks a row. Each tile publishes one state: its part, but the last tile of a
- * block the part of the block, and the last tile of a row the prefix: what everything up to its end comes to. A tile looks
+ * On a CPU each tile publishes its prefix: what everything up to its end comes to. A tile waits for that of the one before.
+ *
+ * On a GPU BLOCK tiles in a row are a block, BLOCK blocks a row. Each tile publishes one state: its part, but the last tile of a
+ * block the part of the block, and the last tile of a row the prefix. A tile looks
  * at the states of its block, at those of its row's blocks, and at the prefix of the row before. All are joined in an order
  * that depends on the tiles' numbers alone.
  *
@@ -18,13 +20,9 @@
  */
 enum { WORDS = sizeof(PART) / 2, THERE = 1 << 16, HEAD_AT = 17, POLLS = 1000, FIRST_STATE = 16 };
 
-#ifdef RUNS
-enum { BLOCK = 1 };
-#else
-enum { BLOCK = 32 };
-#endif
-
 #ifndef RUNS
+enum { BLOCK = 32 };
+
 /* What the items of a group share. */
 struct looked {
     ulong tile;
@@ -53,12 +51,14 @@ typedef union { PART value; uint words[WORDS / 2]; } part_words;
 
 /* States of tiles come first, then those of blocks, which are read together, and of rows. */
 static volatile global uint *state_of(const struct tiled *call, ulong tile) {
-    const ulong blocks = call->tiles / BLOCK;
     ulong at = tile;
+#ifndef RUNS
+    const ulong blocks = call->tiles / BLOCK;
     if ((tile + 1) % BLOCK == 0)
         at = call->tiles + tile / BLOCK;
     if ((tile + 1) % (BLOCK * BLOCK) == 0)
         at = call->tiles + blocks + tile / (BLOCK * BLOCK);
+#endif
     return call->states + FIRST_STATE + at * WORDS;
 }
 
@@ -111,8 +111,7 @@ static state state_none(void) {
 }
 
 #ifdef RUNS
-/* What the tiles before come to, for one whose part is `mine`. On a CPU each tile publishes a prefix, and waits for the one
- * before. What did not appear is computed, but what has been published since goes first, for the call may write in place. */
+/* What the tiles before come to, for one whose part is `mine`. What did not appear is computed, but what has been published since goes first, for the call may write in place. */
 static part prefix_of(const struct tiled *call, ulong tile, part mine) {
     part before = part_none();
     state last = state_none();

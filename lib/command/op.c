@@ -145,6 +145,17 @@ cls_status op_check_dtype(const struct op_call *call, cls_dtype dtype) {
     return CLS_SUCCESS;
 }
 
+cls_status op_check_length(const struct op_call *call, const char *name, unsigned view) {
+    const struct op_view *length = &call->views[view];
+    if (length->dtype != CLS_I64)
+        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: a length of %s", name,
+                         cls_dtype_name(length->dtype));
+    if (length->count != 1)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: a length of %zu elements", name,
+                         length->count);
+    return CLS_SUCCESS;
+}
+
 cls_status op_kernel(struct op_call *call, const struct op_kernel_spec *spec, struct kernel **out) {
     return op_kernel_find(call->context, spec, out);
 }

@@ -84,6 +84,9 @@ cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, 
 /* CLS_ERROR_UNSUPPORTED with the type's name when the device has no fp64 and the dtype is f64. */
 cls_status op_check_dtype(const struct op_call *call, cls_dtype dtype);
 
+/* CLS_ERROR_TYPE_MISMATCH or CLS_ERROR_SIZE_MISMATCH unless a view of the call `name` is a length: one i64. */
+cls_status op_check_length(const struct op_call *call, const char *name, unsigned view);
+
 /* A kernel of the library's own: entry `entry` of cl/`source`, built with `options`. */
 struct op_kernel_spec {
     const char *source; /* "cast.cl" */

@@ -54,8 +54,8 @@ struct look_back look_back_cut(const struct op_call *call, const struct spec *sp
 }
 
 size_t look_back_words(const struct look_back *cut, size_t part) {
-    const size_t block = cut->local > 1 ? BLOCK : 1, blocks = cut->tiles / block;
-    return FIRST_STATE + (cut->tiles + blocks + blocks / block) * (part / 2);
+    const size_t blocks = cut->local > 1 ? cut->tiles / BLOCK : 0;
+    return FIRST_STATE + (cut->tiles + blocks + blocks / BLOCK) * (part / 2);
 }
 
 cls_status look_back_room(struct op_call *call, size_t words, size_t more, struct buffer **scratch,
@@ -79,19 +79,6 @@ cls_status look_back_clear(struct op_call *call, struct buffer *scratch, size_t 
     const struct op_arg args[] = {op_arg_part(scratch, true, 0, words * sizeof(uint32_t)),
                                   op_arg_u64(words)};
     return op_launch(call, kernel, args, 2, divide_up(words, local) * local, local);
-}
-
-cls_status length_check(const struct op_call *call, const char *name, unsigned view) {
-    const struct op_view *length = &call->views[view];
-    if (!view)
-        return CLS_SUCCESS;
-    if (length->dtype != CLS_I64)
-        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: a length of %s", name,
-                         cls_dtype_name(length->dtype));
-    if (length->count != 1)
-        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: a length of %zu elements", name,
-                         length->count);
-    return CLS_SUCCESS;
 }
 
 cls_status look_back_launch(struct op_call *call, const struct look_back *cut,

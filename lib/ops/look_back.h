@@ -30,9 +30,6 @@ cls_status look_back_room(struct op_call *call, size_t words, size_t more, struc
 /* A launch that clears the states. */
 cls_status look_back_clear(struct op_call *call, struct buffer *scratch, size_t words);
 
-/* CLS_ERROR_TYPE_MISMATCH or CLS_ERROR_SIZE_MISMATCH unless a view is a length: one i64. View 0 is never one. */
-cls_status length_check(const struct op_call *call, const char *name, unsigned view);
-
 /* Submits the launch. */
 cls_status look_back_launch(struct op_call *call, const struct look_back *cut,
                             struct kernel *kernel, const struct op_arg *args, unsigned n_args);

@@ -60,8 +60,8 @@ static cls_status scan_check(const struct scan_call *call) {
     cls_status status = scan_check_types(call);
     if (!status)
         status = scan_check_sizes(call);
-    if (!status)
-        status = length_check(&call->op, "scan", call->length);
+    if (!status && call->length)
+        status = op_check_length(&call->op, "scan", call->length);
     if (!status)
         status = op_check_overlap(&call->op, OUT, IN, true);
     for (unsigned i = OUT + 1; i < call->op.n_views && !status; i++)

@@ -83,7 +83,9 @@ static cls_status select_check_sizes(const struct select_call *select) {
     if (!status && select->kind.partition && views[OUT].count < views[IN].count)
         status = error_set(CLS_ERROR_SIZE_MISMATCH, "%s: an output of %zu elements for %zu",
                            select->name, views[OUT].count, views[IN].count);
-    return status ? status : length_check(&select->call, select->name, select->length);
+    if (!status && select->length)
+        status = op_check_length(&select->call, select->name, select->length);
+    return status;
 }
 
 static cls_status select_check_overlap(const struct select_call *select) {

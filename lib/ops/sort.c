@@ -55,19 +55,13 @@ static cls_status sort_matrices(const char *name, const cls_matrix *const operan
     return op_end(&call.op, status, blocking);
 }
 
-/* An array as a matrix of one row. */
-static cls_matrix row_of(const cls_array *array) {
-    return (cls_matrix){
-        array->buffer, array->dtype, array->offset, 1, array->count, array->count, 0};
-}
-
 static cls_status sort_arrays(const char *name, const cls_array *const arrays[ROLE_LENGTH],
                               const cls_sort_config *config, cls_stream stream, bool blocking) {
     cls_matrix rows[ROLE_LENGTH];
     const cls_matrix *operands[ROLE_LENGTH] = {0};
     for (unsigned role = 0; role < ROLE_LENGTH; role++)
         if (arrays[role]) {
-            rows[role] = row_of(arrays[role]);
+            rows[role] = sort_row_of(arrays[role]);
             operands[role] = &rows[role];
         }
     return sort_matrices(name, operands, config, stream, blocking);

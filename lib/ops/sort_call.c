@@ -25,8 +25,7 @@ cls_status sort_call_add_matrix(struct sort_call *call, enum sort_role role,
 
 cls_status sort_call_add_array(struct sort_call *call, enum sort_role role,
                                const cls_array *array) {
-    const cls_matrix row = {
-        array->buffer, array->dtype, array->offset, 1, array->count, array->count, 0};
+    const cls_matrix row = sort_row_of(array);
     return sort_call_add_matrix(call, role, &row);
 }
 
@@ -77,19 +76,6 @@ static cls_status sort_check_bits(const struct sort_call *call) {
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_INVALID_VALUE, "%s of %s: bits %d to %d", call->name,
                      cls_dtype_name(call->given[ROLE_KEYS].array.dtype), begin, end);
-}
-
-static cls_status sort_check_length(const struct sort_call *call) {
-    const cls_array *length = &call->config.length;
-    if (!call->has[ROLE_LENGTH])
-        return CLS_SUCCESS;
-    if (length->dtype != CLS_I64)
-        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: a length of %s", call->name,
-                         cls_dtype_name(length->dtype));
-    if (length->count != 1)
-        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: a length of %zu elements", call->name,
-                         length->count);
-    return CLS_SUCCESS;
 }
 
 static bool is_index(cls_dtype dtype) {
@@ -147,8 +133,8 @@ static cls_status sort_check_overlap(const struct sort_call *call, enum sort_rol
 
 static cls_status sort_check(const struct sort_call *call) {
     cls_status status = sort_check_types(call);
-    if (!status)
-        status = sort_check_length(call);
+    if (!status && call->has[ROLE_LENGTH])
+        status = op_check_length(&call->op, call->name, call->place[ROLE_LENGTH]);
     if (!status)
         status = sort_check_bits(call);
     if (!status && call->has[ROLE_KEYS_OUT])

@@ -23,6 +23,12 @@ struct sort_call {
     struct op_call op;
 };
 
+/* An array as a matrix of one row. */
+static inline cls_matrix sort_row_of(const cls_array *array) {
+    return (cls_matrix){
+        array->buffer, array->dtype, array->offset, 1, array->count, array->count, 0};
+}
+
 /* Add an operand, the keys first. */
 cls_status sort_call_add_matrix(struct sort_call *call, enum sort_role role,
                                 const cls_matrix *matrix);
