@@ -15,10 +15,24 @@
  *
  * OpenCL promises no progress between groups. After POLLS looks a group computes and publishes itself what is missing.
  *
- * Each word of a state has 16 bits of a part, whether there is one, and whether it has a head: so it needs neither atomic
- * operations of 64 bits nor an order between two stores.
+ * Each word of a state has BITS of a part, whether there is one, and whether it has a head: so it needs no order between
+ * two stores, and no atomic operations of 64 bits, whose loads and stores are whole on NVIDIA's GPUs without them.
  */
-enum { WORDS = sizeof(PART) / 2, THERE = 1 << 16, HEAD_AT = 17, POLLS = 1000, FIRST_STATE = 16 };
+#ifdef __NV_CL_C_VERSION
+typedef ulong state_word;
+enum { BITS = 32 };
+#define LOAD(at) (*(at))
+#define STORE(at, word) (*(at) = (word))
+#define PAUSE() asm volatile("nanosleep.u32 200;")
+#else
+typedef uint state_word;
+enum { BITS = 16 };
+#define LOAD(at) atomic_or(at, 0)
+#define STORE(at, word) atomic_xchg(at, word)
+#define PAUSE()
+#endif
+#define THERE ((state_word)1 << BITS)
+enum { WORDS = 8 * sizeof(PART) / BITS, HEAD_AT = BITS + 1, POLLS = 1000, FIRST_STATE = 16 };
 
 #ifndef RUNS
 enum { BLOCK = 32 };
@@ -37,20 +51,14 @@ struct looked {
 
 /* --- states in global memory: the first word counts the tiles that were taken --- */
 
-typedef union { PART value; uint words[WORDS / 2]; } part_words;
-
 #ifdef __NV_CL_C_VERSION
-#define LOAD(at) (*(at))
-#define STORE(at, word) (*(at) = (word))
-#define PAUSE() asm volatile("nanosleep.u32 200;")
+typedef union { PART value; uint pieces[WORDS]; } part_pieces;
 #else
-#define PAUSE()
-#define LOAD(at) atomic_or(at, 0)
-#define STORE(at, word) atomic_xchg(at, word)
+typedef union { PART value; ushort pieces[WORDS]; } part_pieces;
 #endif
 
 /* States of tiles come first, then those of blocks, which are read together, and of rows. */
-static volatile global uint *state_of(const struct tiled *call, ulong tile) {
+static volatile global state_word *state_of(const struct tiled *call, ulong tile) {
     ulong at = tile;
 #ifndef RUNS
     const ulong blocks = call->tiles / BLOCK;
@@ -59,21 +67,21 @@ static volatile global uint *state_of(const struct tiled *call, ulong tile) {
     if ((tile + 1) % (BLOCK * BLOCK) == 0)
         at = call->tiles + blocks + tile / (BLOCK * BLOCK);
 #endif
-    return call->states + FIRST_STATE + at * WORDS;
+    return (volatile global state_word *)(call->states + FIRST_STATE) + at * WORDS;
 }
 
 static void publish(const struct tiled *call, ulong tile, part mine) {
-    volatile global uint *at = state_of(call, tile);
-    part_words from = {mine.value};
+    volatile global state_word *at = state_of(call, tile);
+    part_pieces from = {mine.value};
 #pragma unroll
     for (uint i = 0; i < WORDS; i++)
-        STORE(at + i, (from.words[i / 2] >> 16 * (i % 2) & 0xffff) | THERE | HEAD_OF(mine) << HEAD_AT);
+        STORE(at + i, from.pieces[i] | THERE | (state_word)HEAD_OF(mine) << HEAD_AT);
 }
 
 /* The words of a state. */
-typedef struct { uint words[WORDS]; } state;
+typedef struct { state_word words[WORDS]; } state;
 
-static state state_at(volatile global uint *at) {
+static state state_at(volatile global state_word *at) {
     state read;
 #pragma unroll
     for (uint i = 0; i < WORDS; i++)
@@ -82,7 +90,7 @@ static state state_at(volatile global uint *at) {
 }
 
 static bool is_there(state read) {
-    uint all = THERE;
+    state_word all = THERE;
 #pragma unroll
     for (uint i = 0; i < WORDS; i++)
         all &= read.words[i];
@@ -90,32 +98,32 @@ static bool is_there(state read) {
 }
 
 static part part_in(state read) {
-    part_words to;
+    part_pieces to;
 #pragma unroll
-    for (uint i = 0; i < WORDS; i += 2)
-        to.words[i / 2] = (read.words[i] & 0xffff) | read.words[i + 1] << 16;
+    for (uint i = 0; i < WORDS; i++)
+        to.pieces[i] = read.words[i];
     return part_of(to.value, read.words[0] >> HEAD_AT);
+}
+
+static state state_none(void) {
+    const part_pieces none = {PART_NONE};
+    state made;
+#pragma unroll
+    for (uint i = 0; i < WORDS; i++)
+        made.words[i] = none.pieces[i] | THERE;
+    return made;
 }
 
 static bool is_published(const struct tiled *call, ulong tile) {
     return is_there(state_at(state_of(call, tile)));
 }
 
-static state state_none(void) {
-    const part_words none = {PART_NONE};
-    state made;
-#pragma unroll
-    for (uint i = 0; i < WORDS; i++)
-        made.words[i] = (none.words[i / 2] >> 16 * (i % 2) & 0xffff) | THERE;
-    return made;
-}
-
 #ifdef RUNS
 /* What the tiles before come to, for one whose part is `mine`. What did not appear is computed, but what has been published since goes first, for the call may write in place. */
 static part prefix_of(const struct tiled *call, ulong tile, part mine) {
     part before = part_none();
-    state last = state_none();
-    for (uint i = 0; i < POLLS && tile > 0 && (i == 0 || !is_there(last)); i++)
+    state last = {{0}};
+    for (uint i = 0; i < POLLS && tile > 0 && !is_there(last); i++)
         last = state_at(state_of(call, tile - 1));
     if (is_there(last)) {
         before = part_in(last);
@@ -205,22 +213,17 @@ static bool look(const struct tiled *call, ulong tile, part mine, struct known *
                  part *before, local struct looked *shared) {
     const ulong me = get_local_id(0), block = tile / BLOCK, row = block / BLOCK;
     const bool ends_block = tile % BLOCK == BLOCK - 1, ends_row = ends_block && block % BLOCK == BLOCK - 1;
-    /* Where nothing is wanted any address is read, so that no load waits for another. */
-    volatile global uint *any = call->states + FIRST_STATE / 2;
     if (!ends_block && !*is_told) {
         if (me == 0)
             publish(call, tile, mine);
         *is_told = true;
     }
-    const bool wants_tile = !is_there(known->tile), wants_block = !is_there(known->block),
-               wants_row = !is_there(known->row);
-    const state of_tile = state_at(wants_tile ? state_of(call, block * BLOCK + me) : any);
-    const state of_block =
-        state_at(wants_block ? state_of(call, (row * BLOCK + me) * BLOCK + BLOCK - 1) : any);
-    const state of_row = state_at(wants_row ? state_of(call, row * BLOCK * BLOCK - 1) : any);
-    known->tile = wants_tile ? of_tile : known->tile;
-    known->block = wants_block ? of_block : known->block;
-    known->row = wants_row ? of_row : known->row;
+    if (!is_there(known->tile))
+        known->tile = state_at(state_of(call, block * BLOCK + me));
+    if (!is_there(known->block))
+        known->block = state_at(state_of(call, (row * BLOCK + me) * BLOCK + BLOCK - 1));
+    if (!is_there(known->row))
+        known->row = state_at(state_of(call, row * BLOCK * BLOCK - 1));
     const bool has_tiles = !any_of(!is_there(known->tile), shared);
     const bool has_all = !any_of(!is_there(known->block) || !is_there(known->row), shared) && has_tiles;
     if (has_all || (has_tiles && !*is_told)) {

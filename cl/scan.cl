@@ -16,7 +16,6 @@
  *     -DGROUP=256       work-items of a group at most
  *     -DRUNS, ALIGNED or neither, as in cl/map.cl
  *
- * Elements of a tile lie in rows of one vector for each work-item, so that neighbours read neighbours.
  */
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -67,8 +66,7 @@ struct tiled {
     ulong count, tiles, length, every; /* elements, tiles, elements of a tile and of a segment */
     bool is_reversed, is_exclusive;
 #ifndef RUNS
-    local struct group_parts *parts;
-    local part *of_rows; /* ROWS of each item */
+    local struct tile_room *room_of_tile;
 #endif
 };
 
@@ -150,8 +148,8 @@ static part vector_scan(split *x, uint heads) {
     return to_here;
 }
 
-/* Writes the results of a vector that has been scanned, behind `before`. */
-static void put(const struct tiled *call, ulong i, const split *scanned, uint heads, part before) {
+/* The results of a vector that has been scanned, behind `before`. */
+static split results(const struct tiled *call, const split *scanned, uint heads, part before) {
     split to;
     PART last = before.value;
     bool has_head = false;
@@ -164,7 +162,7 @@ static void put(const struct tiled *call, ulong i, const split *scanned, uint he
         to.each[w] = !call->is_exclusive ? to_here : is_head ? PART_NONE : last;
         last = to_here;
     }
-    store(call, i, &to);
+    return to;
 }
 
 /* --- tiles --- */
@@ -237,11 +235,27 @@ static void tile_scan(const struct tiled *call, ulong tile, part before) {
         split x = load(call, i);
         const uint heads = heads_of(call, i);
         const part mine = vector_scan(&x, heads);
-        put(call, i, &x, heads, before);
+        const split to = results(call, &x, heads, before);
+        store(call, i, &to);
         before = joined(before, mine);
     }
 }
 #endif
+#endif
+
+#ifndef RUNS
+typedef V(PART) STAGED;
+
+static STAGED staged_load(const struct tiled *call, ulong i) { return load(call, i).vector; }
+static STAGED staged_whole(const struct tiled *call, ulong i) { return load_vector(call, i); }
+#ifdef SEGMENTED
+#define FLAGGED
+static uchar flags_of(const struct tiled *call, ulong i, STAGED unused) { return heads_of(call, i); }
+#endif
+static part vector_part(STAGED vector, uint heads) {
+    split x = {vector};
+    return vector_scan(&x, heads);
+}
 #endif
 
 #include "tile_rows.cl"
@@ -263,10 +277,8 @@ kernel void scan(global const MEMORY(A) *in, global MEMORY(OUT) *out, global con
     };
 #ifndef RUNS
     local struct looked looked;
-    local struct group_parts parts;
-    local part of_rows[ROWS * GROUP];
-    call.parts = &parts;
-    call.of_rows = of_rows;
+    local struct tile_room room;
+    call.room_of_tile = &room;
 #endif
     if (places.s3 != NOWHERE)
         call.count = min(call.count, (ulong)max(length[places.s3], 0L));
@@ -283,23 +295,28 @@ kernel void scan(global const MEMORY(A) *in, global MEMORY(OUT) *out, global con
     tile_scan(&call, tile, before);
 #else
     ulong at = tile;
-    part before, mine;
-    split x[ROWS];
-    uint heads[ROWS];
-    do {
+    part before, mine, run;
+    do
+        run = tile_stage(&call, at, &mine);
+    while (!settle(&call, tile, &at, mine, &before, &looked));
+    run = joined(before, run);
 #pragma unroll
-        for (uint r = 0; r < ROWS; r++) {
-            x[r] = load(&call, element_of(&call, at, r));
-            heads[r] = heads_of(&call, element_of(&call, at, r));
-        }
+    for (uint r = 0; r < ROWS; r++) {
+        const uint heads = run_flags(&room, r);
+        split x = {room.vectors[in_run(r)]};
+        const part next = joined(run, vector_scan(&x, heads));
+        room.vectors[in_run(r)] = results(&call, &x, heads, run).vector;
+        run = next;
+    }
+    SYNC();
+    if (tile_is_whole(&call, tile))
 #pragma unroll
         for (uint r = 0; r < ROWS; r++)
-            *part_of_row(&call, r) = vector_scan(&x[r], heads[r]);
-        mine = rows_before(&call);
-    } while (!settle(&call, tile, &at, mine, &before, &looked));
-#pragma unroll
-    for (uint r = 0; r < ROWS; r++)
-        put(&call, element_of(&call, tile, r), &x[r], heads[r],
-            joined(before, *part_of_row(&call, r)));
+            store_vector(&call, element_of(&call, tile, in_row(r)), room.vectors[in_row(r)]);
+    else
+        for (uint r = 0; r < ROWS; r++) {
+            const split x = {room.vectors[in_row(r)]};
+            store(&call, element_of(&call, tile, in_row(r)), &x);
+        }
 #endif
 }

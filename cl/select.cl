@@ -44,8 +44,7 @@ struct tiled {
     ulong count, tiles, length, room; /* elements, tiles, elements of a tile and of the outputs */
     bool is_reversed;
 #ifndef RUNS
-    local struct group_parts *parts;
-    local part *of_rows;
+    local struct tile_room *room_of_tile;
 #endif
 };
 
@@ -93,6 +92,17 @@ static uint selected(const struct tiled *call, ulong i, const split *x) {
     return bits;
 }
 
+#ifdef RUNS
+static part tile_part(const struct tiled *call, ulong tile) {
+    const ulong first = tile * call->length, end = min(first + call->length, call->count);
+    PART all = 0;
+    for (ulong i = first; i < end; i += W) {
+        const split x = load(call, i);
+        all += popcount(selected(call, i, &x));
+    }
+    return part_of(all, 0);
+}
+
 /* Writes the selected elements of a vector from place `to` on. */
 static void put(const struct tiled *call, ulong i, const split *x, uint bits, ulong to) {
     const long left = left_of(call, i);
@@ -114,17 +124,6 @@ static void put(const struct tiled *call, ulong i, const split *x, uint bits, ul
     }
 }
 
-#ifdef RUNS
-static part tile_part(const struct tiled *call, ulong tile) {
-    const ulong first = tile * call->length, end = min(first + call->length, call->count);
-    PART all = 0;
-    for (ulong i = first; i < end; i += W) {
-        const split x = load(call, i);
-        all += popcount(selected(call, i, &x));
-    }
-    return part_of(all, 0);
-}
-
 static void tile_put(const struct tiled *call, ulong tile, ulong to) {
     const ulong first = tile * call->length, end = min(first + call->length, call->count);
     for (ulong i = first; i < end; i += W) {
@@ -134,10 +133,80 @@ static void tile_put(const struct tiled *call, ulong tile, ulong to) {
         to += popcount(bits);
     }
 }
+#else
+typedef V(MEMORY(A)) STAGED;
+
+#define FLAGGED
+static STAGED staged_load(const struct tiled *call, ulong i) { return load(call, i).vector; }
+static STAGED staged_whole(const struct tiled *call, ulong i) { return *(global const stored_in *)(call->in + i); }
+static uchar flags_of(const struct tiled *call, ulong i, STAGED vector) {
+    const split x = {vector};
+    return selected(call, i, &x);
+}
+static part vector_part(STAGED unused, uint bits) { return part_of(popcount(bits), 0); }
 #endif
 
 #include "tile_rows.cl"
 #include "look_back.cl"
+
+#ifndef RUNS
+/* Writes the selected elements of the staged tile from place `to` on, `count` of them, of which `mine` are before the item's run:
+ * they go to their places in local memory, and from there neighbours write neighbours. */
+static void tile_put(const struct tiled *call, ulong tile, ulong to, uint count, uint mine) {
+    local struct tile_room *room = call->room_of_tile;
+    local MEMORY(A) *each = (local MEMORY(A) *)room->vectors;
+    const ulong first = tile * call->length;
+    const uint all = min(call->length, call->count - first), me = get_local_id(0), items = get_local_size(0);
+    split x[ROWS];
+    uint bits[ROWS], rank = mine;
+#pragma unroll
+    for (uint r = 0; r < ROWS; r++) {
+        x[r].vector = room->vectors[in_run(r)];
+        bits[r] = run_flags(room, r);
+    }
+    SYNC();
+#pragma unroll
+    for (uint r = 0; r < ROWS; r++)
+#pragma unroll
+        for (uint w = 0; w < W; w++) {
+            const uint at = in_run(r) * W + w, is_selected = bits[r] >> w & 1;
+            if (is_selected)
+                each[rank] = x[r].each[w];
+#ifdef PARTITION
+            else if (at < all)
+                each[count + at - rank] = x[r].each[w];
+#endif
+            rank += is_selected;
+        }
+    SYNC();
+    for (uint k = me; k < count; k += items)
+        if (to + k < call->room)
+            call->out[to + k] = each[k];
+#ifdef PARTITION
+    for (uint k = count + me; k < all; k += items)
+        call->out[call->count - 1 - (first - to + k - count)] = each[k];
+#endif
+#if defined(NUMBERS) || defined(HAS_BESIDE)
+    /* The numbers of the selected elements in the tile take their place. */
+    local ushort *numbers = (local ushort *)room->vectors;
+    rank = mine;
+    SYNC();
+#pragma unroll
+    for (uint r = 0; r < ROWS; r++)
+        for (uint w = 0; w < W; w++)
+            if (bits[r] >> w & 1)
+                numbers[rank++] = in_run(r) * W + w;
+    SYNC();
+    for (uint k = me; k < count; k += items)
+        if (to + k < call->room)
+#ifdef NUMBERS
+            call->out_beside[to + k] = first + numbers[k];
+#else
+            call->out_beside[to + k] = call->beside[first + numbers[k]];
+#endif
+#endif
+}
+#endif
 
 kernel void select_elements(global const MEMORY(A) *in, global MEMORY(A) *out, global const uchar *flags,
                             global const BESIDE *beside, global BESIDE *out_beside, global long *selected_count,
@@ -158,10 +227,8 @@ kernel void select_elements(global const MEMORY(A) *in, global MEMORY(A) *out, g
     };
 #ifndef RUNS
     local struct looked looked;
-    local struct group_parts parts;
-    local part of_rows[ROWS * GROUP];
-    call.parts = &parts;
-    call.of_rows = of_rows;
+    local struct tile_room room;
+    call.room_of_tile = &room;
 #endif
     if (places.s6 != NOWHERE)
         call.count = min(call.count, (ulong)max(length[places.s6], 0L));
@@ -180,24 +247,11 @@ kernel void select_elements(global const MEMORY(A) *in, global MEMORY(A) *out, g
     tile_put(&call, tile, before.value);
 #else
     ulong at = tile;
-    part before, mine;
-    split x[ROWS];
-    uint bits[ROWS];
-    do {
-#pragma unroll
-        for (uint r = 0; r < ROWS; r++)
-            x[r] = load(&call, element_of(&call, at, r));
-#pragma unroll
-        for (uint r = 0; r < ROWS; r++) {
-            bits[r] = selected(&call, element_of(&call, at, r), &x[r]);
-            *part_of_row(&call, r) = part_of(popcount(bits[r]), 0);
-        }
-        mine = rows_before(&call);
-    } while (!settle(&call, tile, &at, mine, &before, &looked));
-#pragma unroll
-    for (uint r = 0; r < ROWS; r++)
-        put(&call, element_of(&call, tile, r), &x[r], bits[r],
-            before.value + part_of_row(&call, r)->value);
+    part before, mine, run;
+    do
+        run = tile_stage(&call, at, &mine);
+    while (!settle(&call, tile, &at, mine, &before, &looked));
+    tile_put(&call, tile, before.value, mine.value, run.value);
 #endif
     if (tile + 1 == call.tiles && get_local_id(0) == 0)
         selected_count[places.s5] = before.value + mine.value;

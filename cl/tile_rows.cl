@@ -1,33 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tile of a group: rows of one vector for each work-item, so that neighbours read neighbours. What vectors come to goes
- * through local memory, of_rows of struct tiled, ROWS for each item.
+ * A tile of a group in local memory, so that registers hold none of it while the group waits for earlier tiles, and more
+ * groups are under way: ROWS vectors for each work-item. They are loaded and stored in rows, so that neighbours touch neighbours,
+ * and worked on in runs of ROWS vectors for each item. ROWS is odd, so that items read from different banks.
+ *
+ * Included after
+ *
+ *     STAGED            the type of a vector of the tile
+ *     staged_load()     the vector from an element on; staged_whole() where all of its elements are there
+ *     FLAGGED           where elements, 8 of a vector at most, have a bit each, which flags_of() gives
+ *     vector_part()     what a vector comes to
  */
 #ifndef RUNS
-static ulong element_of(const struct tiled *call, ulong tile, uint row) {
-    return tile * call->length + (row * get_local_size(0) + get_local_id(0)) * W;
+struct tile_room {
+    STAGED vectors[ROWS * GROUP];
+#ifdef FLAGGED
+    uchar flags[ROWS * GROUP];
+#endif
+    struct group_parts parts;
+};
+
+/* The vector `row` of the work-item's in memory, and its run's. */
+static uint in_row(uint row) { return row * get_local_size(0) + get_local_id(0); }
+static uint in_run(uint row) { return get_local_id(0) * ROWS + row; }
+
+static ulong element_of(const struct tiled *call, ulong tile, uint vector) {
+    return tile * call->length + vector * W;
 }
 
-static local part *part_of_row(const struct tiled *call, uint row) {
-    return call->of_rows + row * get_local_size(0) + get_local_id(0);
+static bool tile_is_whole(const struct tiled *call, ulong tile) {
+    return (tile + 1) * call->length <= call->count;
 }
 
-/* From what each vector of a tile comes to makes what the tile's elements before it come to. Returns what all do. */
-static part rows_before(const struct tiled *call) {
-    local part *mine = call->of_rows + get_local_id(0) * ROWS;
-    part run = part_none(), total;
+/* The flags of a vector of the item's run. */
+static uint run_flags(const local struct tile_room *room, uint row) {
+#ifdef FLAGGED
+    return room->flags[in_run(row)];
+#else
+    return 0;
+#endif
+}
+
+/* Brings a tile to local memory. `total` gets what it comes to; returns what its elements before the item's run do. */
+static part tile_stage(const struct tiled *call, ulong tile, part *total) {
+    local struct tile_room *room = call->room_of_tile;
+    part mine = part_none();
+    if (tile_is_whole(call, tile))
+#pragma unroll
+        for (uint r = 0; r < ROWS; r++)
+            room->vectors[in_row(r)] = staged_whole(call, element_of(call, tile, in_row(r)));
+    else
+        for (uint r = 0; r < ROWS; r++)
+            room->vectors[in_row(r)] = staged_load(call, element_of(call, tile, in_row(r)));
+#ifdef FLAGGED
+#pragma unroll
+    for (uint r = 0; r < ROWS; r++) {
+        const ulong i = element_of(call, tile, in_row(r));
+        room->flags[in_row(r)] = flags_of(call, i, room->vectors[in_row(r)]);
+    }
+#endif
     SYNC();
 #pragma unroll
     for (uint r = 0; r < ROWS; r++)
-        run = joined(run, mine[r]);
-    run = group_before(run, &total, call->parts);
-#pragma unroll
-    for (uint r = 0; r < ROWS; r++) {
-        const part next = joined(run, mine[r]);
-        mine[r] = run;
-        run = next;
-    }
-    SYNC();
-    return total;
+        mine = joined(mine, vector_part(room->vectors[in_run(r)], run_flags(room, r)));
+    return group_before(mine, total, &room->parts);
 }
 #endif

@@ -6,7 +6,7 @@
 #include "base/types.h"
 #include "ops/spec_slot.h"
 
-enum { SCAN_OPS = CLS_SCAN_MAX, RUN_WIDTH = 16, GROUP = 128, ITEM_BYTES = 192 };
+enum { SCAN_OPS = CLS_SCAN_MAX, RUN_WIDTH = 16, GROUP = 128, ITEM_BYTES = 208 };
 
 static const char *const op_macros[SCAN_OPS + 1] = {[CLS_SCAN_SUM] = "sum",
                                                     [CLS_SCAN_PRODUCT] = "product",
@@ -108,13 +108,14 @@ size_t spec_scan_part(const struct scan_kind *kind) {
     return cls_dtype_size(kind->out) == 8 ? 8 : 4;
 }
 
-/* Of GPUs: vectors of 16 bytes of the larger type, and as many as registers hold with little else. */
+/* Of GPUs: vectors of 16 bytes of the larger type, and an odd number of them that local memory holds with room for more
+ * groups (cl/tile_rows.cl). */
 static void shape_scan(struct spec *spec, const struct scan_kind *kind, enum shape shape) {
     const size_t in = cls_dtype_size(kind->in), out = cls_dtype_size(kind->out);
     const size_t part = spec_scan_part(kind), largest = in > out ? in : out;
     spec->local = shape == SHAPE_RUNS ? 1 : GROUP;
     spec->vector = shape == SHAPE_RUNS ? RUN_WIDTH : (unsigned)(16 / (largest < 2 ? 2 : largest));
-    spec->batch = shape == SHAPE_RUNS ? 1 : (unsigned)(ITEM_BYTES / part) / spec->vector;
+    spec->batch = shape == SHAPE_RUNS ? 1 : (unsigned)(ITEM_BYTES / part) / spec->vector | 1;
 }
 
 static struct spec *scan_spec_new(const struct scan_kind *kind, enum shape shape) {

@@ -6,7 +6,7 @@
 #include "base/types.h"
 #include "ops/spec_slot.h"
 
-enum { RUN_WIDTH = 16, GROUP = 128, ITEM_BYTES = 128 };
+enum { RUN_WIDTH = 16, GROUP = 128, ITEM_BYTES = 208 };
 
 static const char *const selection_options[SELECTIONS] = {
     [SELECT_BY_FLAGS] = "-DBY_FLAGS",
@@ -50,9 +50,10 @@ static struct spec *select_spec_new(const struct select_kind *kind, enum shape s
     spec->local = shape == SHAPE_RUNS ? 1 : GROUP;
     spec->vector =
         shape == SHAPE_RUNS ? RUN_WIDTH : (unsigned)(16 / (type->size < 2 ? 2 : type->size));
-    spec->batch = shape == SHAPE_RUNS
-                      ? 1
-                      : (unsigned)(ITEM_BYTES / (type->size < 4 ? 4 : type->size)) / spec->vector;
+    spec->batch =
+        shape == SHAPE_RUNS
+            ? 1
+            : (unsigned)(ITEM_BYTES / (type->size < 4 ? 4 : type->size)) / spec->vector | 1;
     snprintf(spec->label, sizeof spec->label, "select_%s", type->name);
     snprintf(spec->options, sizeof spec->options,
              "-w %s %s -DA=%s -DPART=%s -DW=%u -DROWS=%u -DGROUP=%u -D%s%s%s",
