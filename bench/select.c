@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Selections beside copies in device memory of the elements, in elements a second. bench/peers/cub.cu times the same of CUB,
+ * Selections, histograms and searches beside copies in device memory of the elements, in elements a second. bench/peers/cub.cu times the same of CUB,
  * on elements of the same kind.
  */
 #include <stdlib.h>
@@ -8,7 +8,18 @@
 #include "harness.h"
 #include "rig.h"
 
-enum call { COMPACT, COMPACT_IF, PARTITION, UNIQUE, RUNS, BY_KEY };
+enum call {
+    COMPACT,
+    COMPACT_IF,
+    PARTITION,
+    UNIQUE,
+    RUNS,
+    BY_KEY,
+    HISTOGRAM,
+    BYTE_HISTOGRAM,
+    EDGES_HISTOGRAM,
+    BOUNDS
+};
 
 struct plan {
     const char *name;
@@ -20,6 +31,9 @@ enum { CPU_COUNT = 1 << 24, GPU_COUNT = 1 << 26, CPU_BATCH = 2, GPU_BATCH = 10, 
 
 /* Elements, keys in runs of eight on average, flags of which half are set, two outputs, and the count. */
 enum { ELEMENTS, KEYS, FLAGS, OUT, BESIDE, NUMBER };
+
+/* A histogram's counts, or edges, take the place of an output. */
+enum { BINS = 256, MOST = 1 << 24 };
 
 struct work {
     enum call call;
@@ -36,6 +50,13 @@ static void upload(const struct work *work, int which, const void *from) {
                      work->stream));
 }
 
+static void fill_edges(const struct work *work) {
+    uint32_t edges[BINS + 1];
+    for (uint32_t i = 0; i <= BINS; i++)
+        edges[i] = i * (MOST / BINS);
+    CLS(cls_copy_h2d(work->buffers[OUT], 0, edges, sizeof edges, work->stream));
+}
+
 static void fill(const struct work *work) {
     uint32_t *elements = allocate(work->count * 4), *keys = allocate(work->count * 4);
     unsigned char *flags = allocate(work->count);
@@ -50,6 +71,7 @@ static void fill(const struct work *work) {
     upload(work, ELEMENTS, elements);
     upload(work, KEYS, keys);
     upload(work, FLAGS, flags);
+    fill_edges(work);
     free(elements);
     free(keys);
     free(flags);
@@ -80,7 +102,11 @@ static void submit(const struct work *work) {
                     sums = cls_array_of(b[BESIDE], CLS_U32, work->count),
                     lengths = cls_array_of(b[BESIDE], CLS_I64, work->count),
                     number = cls_array_of(b[NUMBER], CLS_I64, 1), all = {0};
+    const cls_array counts = cls_array_of(b[BESIDE], CLS_I64, BINS),
+                    positions = cls_array_of(b[BESIDE], CLS_I64, work->count),
+                    edges = cls_array_of(b[OUT], CLS_U32, BINS + 1);
     const uint32_t half = 1 << 23;
+    const int64_t lower = 0, upper = MOST, bytes = BINS;
     switch (work->call) {
     case COMPACT:
         CLS(cls_compact_async(elements, flags, out, number, all, work->stream));
@@ -100,6 +126,18 @@ static void submit(const struct work *work) {
     case BY_KEY:
         CLS(cls_reduce_by_key_async(CLS_SCAN_SUM, keys, elements, out, sums, number, all,
                                     work->stream));
+        break;
+    case HISTOGRAM:
+        CLS(cls_histogram_even_async(elements, &lower, &upper, counts, all, work->stream));
+        break;
+    case BYTE_HISTOGRAM:
+        CLS(cls_histogram_even_async(flags, &lower, &bytes, counts, all, work->stream));
+        break;
+    case EDGES_HISTOGRAM:
+        CLS(cls_histogram_range_async(elements, edges, counts, all, work->stream));
+        break;
+    case BOUNDS:
+        CLS(cls_lower_bound_async(keys, elements, positions, all, work->stream));
         break;
     }
 }
@@ -121,9 +159,10 @@ static double selections(void *arg, double *also) {
 static double copies(void *arg, double *also) {
     const double start = now_seconds();
     const struct work *work = arg;
+    const int from = work->call == BYTE_HISTOGRAM ? FLAGS : ELEMENTS;
     for (unsigned i = 0; i < work->batch; i++)
-        CLS(cls_copy_d2d_async(work->buffers[OUT], 0, work->buffers[ELEMENTS], 0, work->count * 4,
-                               work->stream));
+        CLS(cls_copy_d2d_async(work->buffers[BESIDE], 0, work->buffers[from], 0,
+                               work->count * element_bytes[from], work->stream));
     *also = 0;
     return rate(work, start);
 }
@@ -147,6 +186,10 @@ int main(int argc, char **argv) {
         {"unique u32, an eighth", UNIQUE, 0},
         {"runs of u32, an eighth", RUNS, 0},
         {"sum by key, an eighth", BY_KEY, 0},
+        {"histogram, 256 even bins of u32", HISTOGRAM, 0.7},
+        {"histogram, 256 even bins of u8", BYTE_HISTOGRAM, 0.7},
+        {"histogram, 256 bins of u32 by edges", EDGES_HISTOGRAM, 0},
+        {"lower bounds of u32 in as many", BOUNDS, 0},
     };
     struct rig rig;
     bench_begin(argc, argv, "select");

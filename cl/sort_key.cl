@@ -2,9 +2,7 @@
 /*
  * The keys of sorts (clstream/sort.h), their digits, and what the kernels of cl/sort.cl and cl/sort_runs.cl share.
  *
- *     -DKEY=uint        the unsigned type of a key's bits; LONG_KEYS: ulong
- *     -DSIGNED          keys are signed integers
- *     -DINFINITE=...    keys are floats: the bits of infinity
+ *     -DKEY=uint, -DLONG_KEYS, -DSIGNED, -DINFINITE as in cl/rank.cl
  *     -DVALUES          keys have values, of VALUE_IN, the type of the input's bits, and of VALUE_OUT
  *     -DRADIX_LOG=8     bits of a digit, at most
  *     -DPICKS           digits of those keys that may be the one that is looked for (lib/ops/top_k.c)
@@ -14,19 +12,13 @@
  * from row to row), and NOWHERE if there is no such operand. `order` is (flip, shift, mask of a digit, mask of higher
  * bits): `flip` inverts the order of keys.
  */
+#include "rank.cl"
+
 #define NOWHERE 0xfffffffffffffffful
 #define RADIX (1u << RADIX_LOG)
-#define SIGN ((rank)1 << (8 * (uint)sizeof(KEY) - 1))
 #ifndef VALUES
 #define VALUE_IN uint
 #define VALUE_OUT uint
-#endif
-
-/* The place of a key in the order, in as many bits as a key has; those above are anything. */
-#ifdef LONG_KEYS
-typedef ulong rank;
-#else
-typedef uint rank;
 #endif
 
 struct order {
@@ -49,21 +41,6 @@ static struct order order_of(ulong4 given, global const struct chosen *chosen) {
     order.digits = (rank)chosen->digits;
 #endif
     return order;
-}
-
-static rank rank_of(KEY key, rank flip) {
-    rank bits = key;
-#ifdef INFINITE
-    const rank size = bits & (SIGN - 1);
-    if (size > INFINITE)
-        bits = SIGN - 1; /* becomes all ones */
-    else if (size == 0)
-        bits = 0;
-    bits ^= bits & SIGN ? ~(rank)0 : SIGN;
-#elif defined(SIGNED)
-    bits ^= SIGN;
-#endif
-    return bits ^ flip;
 }
 
 /* Of a key that does not take part, RADIX. */

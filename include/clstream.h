@@ -30,8 +30,10 @@
 #include <clstream/batch.h>     /* record a chain of operations, run it as few kernels */
 #include <clstream/binary.h>    /* add, mul, min, comparisons, ... of two arrays */
 #include <clstream/blas.h>      /* matrix products, through CLBlast */
+#include <clstream/bounds.h>    /* binary search of many values */
 #include <clstream/cast.h>      /* conversions; the common rules of all operations */
 #include <clstream/fft.h>       /* Fourier transforms, through VkFFT */
+#include <clstream/histogram.h> /* counts in bins, even or between edges */
 #include <clstream/host.h>      /* single operations on host memory */
 #include <clstream/indices.h>   /* rows and elements by number: select, gather, scatter */
 #include <clstream/matrices.h>  /* a vector for each row or column, casts, transposition */

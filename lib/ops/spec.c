@@ -637,8 +637,7 @@ unsigned spec_sort_items(enum sort_way way, cls_dtype key, const struct sort_val
     return way == SORT_BY_LANES && cls_dtype_size(key) < 8 && values->in < 8 ? 16 : 8;
 }
 
-/* What orders the bits of a key, for cl/sort_key.cl. */
-static const char *sort_order_of(const struct type_row *type) {
+const char *spec_order_of(const struct type_row *type) {
     switch (type->dtype) {
     case CLS_F32:
         return " -DINFINITE=0x7f800000";
@@ -681,7 +680,7 @@ static struct spec *sort_spec_new(const struct sort_kind *kind, const struct typ
                  kind->values.in == 8 ? "ulong" : "uint", kind->values.out == 8 ? "ulong" : "uint");
     snprintf(spec->label, sizeof spec->label, "sort_%s (%s)", type->name, entries[kind->kernel]);
     snprintf(spec->options, sizeof spec->options, "-DKEY=%s%s%s -DRADIX_LOG=%u%s%s%s", type->bits,
-             type->size == 8 ? " -DLONG_KEYS" : "", sort_order_of(type),
+             type->size == 8 ? " -DLONG_KEYS" : "", spec_order_of(type),
              spec_sort_radix_log(kind->way, kind->digits), way, values, digits[kind->digits]);
     return spec;
 }

@@ -15,4 +15,9 @@ struct spec *spec_new(const char *source, const char *entry);
 /* Publishes `made`, or finds the one that another thread has published first; NULL: there was no memory. */
 cls_status spec_publish(spec_slot *at, struct spec *made, const struct spec **found);
 
+struct type_row;
+
+/* The options of cl/rank.cl for a type, besides that of its bits. */
+const char *spec_order_of(const struct type_row *type);
+
 #endif

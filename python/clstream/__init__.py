@@ -36,6 +36,7 @@ from .reductions import min as _least
 from .rows import (cross_entropy, cross_entropy_gradient, layer_norm, layer_norm_gradient, log_softmax, rms_norm,
                    rms_norm_gradient, softmax)
 from .sorts import argsort, sort, top_k
+from .histograms import histogram, searchsorted
 from .scans import compact, compact_if, cumulative_sum, partition, reduce_by_key, run_length_encode, scan, unique
 from .standard import (__array_namespace_info__, arange, asarray, astype, broadcast_arrays, broadcast_shapes,
                        broadcast_to, can_cast, concat, diff, empty_like, expand_dims, eye, finfo, flip, from_dlpack,

@@ -261,6 +261,8 @@ cls_scatter_rows_async MVMAp   cls_scatter_add_rows_async MVMAp   cls_select_row
 cls_layer_norm_gradient_async MVdMMVVp   cls_rms_norm_gradient_async MVdMMVp
 cls_sort_rows_async MMpp   cls_argsort_rows_async MMpp   cls_top_k_async AAApp
 cls_scan_async iAApp   cls_compact_async AAAAAp   cls_compact_if_async AipAAAp   cls_partition_async AAAAAp
+cls_histogram_even_async AppAAp   cls_histogram_range_async AAAAp
+cls_lower_bound_async AAAAp   cls_upper_bound_async AAAAp
 cls_unique_async AAAAp   cls_run_length_encode_async AAAAAp   cls_reduce_by_key_async iAAAAAAp
 cls_reduce_rows_async iMVp   cls_reduce_columns_async iMVp   cls_transpose_async MMp
 cls_binary_rows_async iMVMp   cls_binary_rows_reversed_async iMVMp

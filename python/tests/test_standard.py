@@ -32,7 +32,7 @@ cumulative_sum max mean min prod std sum var
 all any
 take
 __array_namespace_info__ __array_api_version__""".split()
-NOT_OFFERED = """uint64 complex64 complex128 conj imag real nonzero searchsorted unique_all unique_counts
+NOT_OFFERED = """uint64 complex64 complex128 conj imag real nonzero unique_all unique_counts
 unique_inverse unique_values""".split()
 # NumPy before version 2 has these under other names.
 OLD = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
@@ -235,6 +235,30 @@ class Standard(unittest.TestCase):
                 self.same(keys[:int(number)], a[at], "reduce_by_key")
                 self.same(sums[:int(number)], np.add.reduceat(values, at).astype(np.int32) if n else values, "reduce_by_key")
         self.assertRaises(ValueError, cs.compact_if, cs.zeros(3), "is", 0)
+
+    def test_histograms(self):
+        numbers = np.random.default_rng(7)
+        for kind in "fiue":
+            for n in (0, 1, 300, 20000):
+                a = numbers.integers(0, 100, n).astype(VALUES[kind].dtype)
+                edges = np.array([3, 10, 11, 50, 90], a.dtype)
+                x = cs.to_device(a)
+                # NumPy's last bin has its upper end, which is left out here.
+                inside = a[a < 90]
+                self.same(cs.histogram(x, cs.to_device(edges)), np.histogram(inside, edges)[0], "histogram")
+                self.same(cs.histogram(x, 16, (0, 64)), np.histogram(a[a < 64], 16, (0, 64))[0], "histogram")
+                ordered, values = np.sort(a), numbers.integers(-5, 120, 77).astype(np.int8).astype(a.dtype)
+                for side in ("left", "right"):
+                    self.same(cs.searchsorted(cs.to_device(ordered), cs.to_device(values), side=side),
+                              np.searchsorted(ordered, values, side), "searchsorted")
+                    self.same(cs.searchsorted(x, cs.to_device(values), side=side, sorter=cs.argsort(x)),
+                              np.searchsorted(ordered, values, side), "searchsorted")
+        big, count = cs.compact_if(cs.to_device(np.int32([5, 1, 7, 9])), "greater", 4)
+        self.same(cs.histogram(big, 5, (0, 10), length=count), np.int64([0, 0, 1, 1, 1]), "histogram")
+        self.same(cs.searchsorted(cs.to_device(np.float32([1, np.nan])), cs.to_device(np.float32([np.nan, 2]))),
+                  np.int64([1, 1]), "searchsorted")
+        self.assertRaises(ValueError, cs.searchsorted, cs.zeros(3), cs.zeros(3), side="up")
+        self.assertRaises(TypeError, cs.histogram, np.zeros(3), 3, (0, 1))
 
     def test_reductions_of_float16(self):
         # One rounding, at the end: what is between has the range and the digits of a float32.

@@ -137,6 +137,13 @@ programs() {
     function selection(by, type, beside, part, width, vectors) {
         shaped_twice(sprintf("select.cl -D%s -DA=%s -DBESIDE=%s -DPART=%s", by, type, beside, part), width, vectors)
     }
+    # By items of a CPU, by groups, and by groups together.
+    function bins(options, width) {
+        print "histogram_runs.cl " options " -DW=16 -DBATCH=1 -DRUNS"
+        print "histogram.cl " options " -DBATCH=2 -DALIGNED -DW=" width
+        sub(" -DOF_BYTES", "", options)
+        print "histogram.cl " options " -DBATCH=2 -DANYWHERE -DTOGETHER -DW=" width
+    }
     # By matrix units: split, whole, and in their place.
     function units(file) {
         product(file, "float", "float", 1, " -DPRODUCTS=3"); product(file, "float", "float", 1, " -DPRODUCTS=1")
@@ -179,6 +186,11 @@ programs() {
         selection("BY_ENDS -DHAS_BESIDE", "ulong", "ushort", "uint", 2, 8); selection("BY_VALUE=>=", "half", "uchar", "uint", 8, 4)
         selection("BY_VALUE=!=", "double -DDOUBLES", "uchar", "uint", 2, 8); selection("BY_VALUE=<", "int", "uchar", "uint", 4, 8)
         print "clear.cl"; print "run_lengths.cl"
+        bins("-DBY_SCALE -DA=float", 4); bins("-DBY_SCALE -DA=half", 8); bins("-DBY_SCALE -DA=double -DDOUBLES", 2)
+        bins("-DBY_WORDS -DA=char -DOF_BYTES", 16); bins("-DBY_WORDS -DA=int", 4); bins("-DBY_LONGS -DA=long", 2)
+        bins("-DBY_EDGES -DA=ushort -DKEY=ushort -DINFINITE=0x7f80", 8); bins("-DBY_EDGES -DA=ulong -DKEY=ulong -DLONG_KEYS -DSIGNED", 2)
+        print "add_counts.cl"; print "add_counts.cl -DTEAMS"
+        print "bounds.cl -DKEY=uint -DINFINITE=0x7f800000"; print "bounds.cl -DKEY=ulong -DLONG_KEYS -DSIGNED -DUPPER"
         indices("SELECT", "int", "uchar", 8); indices("SCATTER", "long", "ulong", 64); indices("SELECT", "uint", "uint", 32)
         indices("ADD", "uchar", "float", 32); indices("ADD", "int", "half", 16); indices("ADD", "long", "bfloat16", 16)
         indices("ADD", "uint", "double -DDOUBLES", 64); indices("ADD", "int", "uchar", 8)
@@ -230,9 +242,13 @@ lint() {
 
 count=$(programs | wc -l)
 check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $count")"
+check "add_counts.cl compiles without warnings" "$(lint add_counts.cl)"
 check "blocks.cl compiles without warnings" "$(lint blocks.cl)"
+check "bounds.cl compiles without warnings" "$(lint bounds.cl)"
 check "clear.cl compiles without warnings" "$(lint clear.cl)"
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
+check "histogram.cl compiles without warnings" "$(lint histogram.cl)"
+check "histogram_runs.cl compiles without warnings" "$(lint histogram_runs.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
 check "matrix.cl compiles without warnings" "$(lint matrix.cl)"
 check "mma.cl compiles without warnings" "$(lint mma.cl)"

@@ -38,6 +38,9 @@ run test_sort 'rows'
 run test_sort 'large'
 run test_scan i32
 run test_select runs
+run test_histogram '*_f32'
+run test_histogram '*_u8'
+run test_bounds f32
 run test_spmv 'f*'
 run test_norm_gradient 'layer_norm'
 run test_matrices '*u8'

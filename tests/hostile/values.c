@@ -34,6 +34,23 @@ union value good_zero(const struct arg *arg, unsigned slot) {
     return value;
 }
 
+/* --- bounds of bins --- */
+
+static union value good_bound(const struct arg *arg, unsigned slot) {
+    static double bounds[] = {0, 1};
+    (void)slot;
+    return of_pointer(&bounds[has_flag(arg, "upper")]);
+}
+
+static void bad_bound(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static double numbers[] = {NAN, INFINITY, -INFINITY, 1e300, 0, 1};
+    bad_pointer(arg, slot, list);
+    for (size_t i = 0; i < 4; i++)
+        add_bad(list, "no bound", CLS_ERROR_INVALID_VALUE, of_pointer(&numbers[i]));
+    add_bad(list, "the other bound", CLS_ERROR_INVALID_VALUE,
+            of_pointer(&numbers[has_flag(arg, "upper") ? 4 : 5]));
+}
+
 /* --- sizes and offsets in bytes --- */
 
 static void add_sizes(struct bad_list *list, const char *what, cls_status status,
@@ -489,6 +506,7 @@ const struct kind scalar_kinds[] = {
     {"hold", good_one, bad_hold, NULL},
     {"host_fn", good_function, bad_pointer, NULL},
     {"item", good_zero, bad_item, NULL},
+    {"bound", good_bound, bad_bound, NULL},
     {"length", good_bytes, bad_length, NULL},
     {"location", good_zero, bad_location, NULL},
     {"mask", good_mask, bad_mask, NULL},

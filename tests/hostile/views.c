@@ -6,6 +6,7 @@
  *   out   the call writes to it
  *   beside  the call writes to it too
  *   length  one element, that says how many elements there are
+ *   edges  one more element than other views have
  *   mask  the call writes to it, beside its output; may be null, unless it is needed too
  *   optional  may be null
  * and "cell:TYPE" for the one element that a reduction writes, or that counts. "list:TYPE" is a pointer to one view,
@@ -32,7 +33,9 @@ static cls_array view_of(const struct arg *arg) {
                                                     : 0;
     const bool cell = arg->kind[0] == 'c', out = cell || offset || has_flag(arg, "out");
     return cls_array_at(out ? stock.from : stock.handles[BUFFER].live, dtype_of(arg), offset,
-                        cell || has_flag(arg, "length") ? 1 : VIEW_COUNT);
+                        cell || has_flag(arg, "length") ? 1
+                        : has_flag(arg, "edges")        ? VIEW_COUNT + 1
+                                                        : VIEW_COUNT);
 }
 
 static union value good_view(const struct arg *arg, unsigned slot) {
@@ -81,7 +84,7 @@ static void bad_offsets(cls_array view, struct bad_list *list) {
 
 static void bad_counts(const struct arg *arg, cls_array view, struct bad_list *list) {
     const size_t huge[] = {SIZE_MAX, SIZE_MAX / 2 + 1, SIZE_MAX / 8 + 2, BUFFER_BYTES + 1};
-    const size_t unequal[] = {0, VIEW_COUNT - 1, VIEW_COUNT + 1};
+    const size_t unequal[] = {0, view.count - 1, view.count + 1};
     for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
         view.count = huge[i];
         add_bad(list, "a count past the end", CLS_ERROR_OUT_OF_RANGE, (union value){.array = view});

@@ -500,6 +500,7 @@ const struct scenario scenarios[] = {
     {"transforms", transforms},
     {"optimizer_steps", optimizer_steps},
     {"scans", scans},
+    {"histograms", histograms},
     {"profiled", profiled},
     {"coordinated_run", coordinated_run},
     {"coordinated_threads", coordinated_threads},

@@ -107,6 +107,9 @@ void transforms(struct run *run);
 /* scan.c */
 void scans(struct run *run);
 
+/* histogram.c */
+void histograms(struct run *run);
+
 /* sparse.c */
 void sparse_product(struct run *run);
 
