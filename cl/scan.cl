@@ -127,11 +127,21 @@ static uint heads_of(const struct tiled *call, ulong i) {
         heads |= 1u << w;
 #elif defined(SEGMENTED)
     const uint left = (uint)clamp(left_of(call, i), 0L, (long)W);
-    for (uint w = 0; w < left; w++)
+    union { V(KEY) vector; KEY each[W]; } keys;
+    if (left == W && (ulong)(call->keys + i) % (W * sizeof(KEY)) == 0)
+        keys.vector = *(global const V(KEY) *)(call->keys + i);
+    else
+        for (uint w = 0; w < W; w++)
+            keys.each[w] = w < left ? call->keys[i + w] : 0;
 #ifdef HEADS_FLAGS
-        heads |= (uint)(call->keys[i + w] != 0) << w;
+    for (uint w = 0; w < left; w++)
+        heads |= (uint)(keys.each[w] != 0) << w;
 #else
-        heads |= (uint)(i + w > 0 && call->keys[i + w] != call->keys[i + w - (i + w > 0)]) << w;
+    KEY last = left > 0 && i > 0 ? call->keys[i - 1] : keys.each[0];
+    for (uint w = 0; w < left; w++) {
+        heads |= (uint)(keys.each[w] != last) << w;
+        last = keys.each[w];
+    }
 #endif
 #endif
     return heads;

@@ -75,17 +75,27 @@ static uint selected(const struct tiled *call, ulong i, const split *x) {
     all.vector = UNPACK(A, x->vector);
     with.vector = UNPACK(A, (V(MEMORY(A)))call->value);
 #endif
+#ifdef BY_FLAGS
+    union { V(uchar) vector; uchar each[W]; } flags;
+    if (left >= W && (ulong)(call->flags + i) % W == 0)
+        flags.vector = *(global const V(uchar) *)(call->flags + i);
+    else
+        for (uint w = 0; w < W; w++)
+            flags.each[w] = w < left ? call->flags[i + w] : 0;
+#endif
     for (uint w = 0; w < W; w++)
         if (w < left) {
 #if defined(BY_FLAGS)
-            const bool is_selected = call->flags[i + w] != 0;
+            const bool is_selected = flags.each[w] != 0;
 #elif defined(BY_VALUE)
             const bool is_selected = all.each[w] BY_VALUE with.each[w];
 #elif defined(BY_HEADS)
-            const bool is_selected = i + w == 0 || x->each[w] != call->in[i + w - (i + w > 0)];
+            const MEMORY(A) last = w > 0 ? x->each[w - (w > 0)] : call->in[i - (i > 0)];
+            const bool is_selected = i + w == 0 || x->each[w] != last;
 #else
             const bool is_last = w + 1 == left;
-            const bool is_selected = is_last || x->each[w] != call->in[i + w + !is_last];
+            const MEMORY(A) next = w + 1 < W ? x->each[(w + 1) % W] : call->in[i + w + !is_last];
+            const bool is_selected = is_last || x->each[w] != next;
 #endif
             bits |= (uint)is_selected << w;
         }

@@ -41,6 +41,13 @@ static uint run_flags(const local struct tile_room *room, uint row) {
 #endif
 }
 
+static void keep_vector(const struct tiled *call, ulong tile, uint at, STAGED vector) {
+    call->room_of_tile->vectors[at] = vector;
+#ifdef FLAGGED
+    call->room_of_tile->flags[at] = flags_of(call, element_of(call, tile, at), vector);
+#endif
+}
+
 /* Brings a tile to local memory. `total` gets what it comes to; returns what its elements before the item's run do. */
 static part tile_stage(const struct tiled *call, ulong tile, part *total) {
     local struct tile_room *room = call->room_of_tile;
@@ -48,17 +55,10 @@ static part tile_stage(const struct tiled *call, ulong tile, part *total) {
     if (tile_is_whole(call, tile))
 #pragma unroll
         for (uint r = 0; r < ROWS; r++)
-            room->vectors[in_row(r)] = staged_whole(call, element_of(call, tile, in_row(r)));
+            keep_vector(call, tile, in_row(r), staged_whole(call, element_of(call, tile, in_row(r))));
     else
         for (uint r = 0; r < ROWS; r++)
-            room->vectors[in_row(r)] = staged_load(call, element_of(call, tile, in_row(r)));
-#ifdef FLAGGED
-#pragma unroll
-    for (uint r = 0; r < ROWS; r++) {
-        const ulong i = element_of(call, tile, in_row(r));
-        room->flags[in_row(r)] = flags_of(call, i, room->vectors[in_row(r)]);
-    }
-#endif
+            keep_vector(call, tile, in_row(r), staged_load(call, element_of(call, tile, in_row(r))));
     SYNC();
 #pragma unroll
     for (uint r = 0; r < ROWS; r++)
