@@ -26,8 +26,12 @@ enum { ADDRESS_LEAF = 128 };
 struct address_range {
     uintptr_t start;
     size_t bytes;
-    void *name; /* the caller's */
+    void *name; /* the caller's; not NULL */
 };
+
+static inline bool address_range_has(const struct address_range *range, uintptr_t address) {
+    return address - range->start < range->bytes;
+}
 
 struct address_top;
 struct address_leaf;
@@ -35,7 +39,7 @@ struct address_leaf;
 /* All zero: empty. */
 struct address_map {
     /* Odd while a writer is at work. */
-    _Alignas(CACHE_LINE) _Atomic uint32_t sequence;
+    _Alignas(CACHE_LINE) _Atomic uintptr_t sequence;
     _Atomic(struct address_top *) top;
     struct address_leaf *unused; /* the writers' */
 };
@@ -43,10 +47,40 @@ struct address_map {
 /* The range that has the address. Any thread, at any time. */
 bool address_map_find(struct address_map *map, uintptr_t address, struct address_range *out);
 
+/* What one thread found last in one map, which holds until the map changes: ranges, and gaps between them without a name.
+ * All zero: nothing. */
+enum { ADDRESS_CACHED = 2 };
+struct address_cache {
+    uintptr_t sequence; /* of the map when they were found */
+    struct address_range found[ADDRESS_CACHED];
+    unsigned next; /* to be replaced */
+};
+
+/* The same, with the thread's cache. */
+bool address_map_find_anew(struct address_map *map, struct address_cache *cache, uintptr_t address,
+                           struct address_range *out);
+
+/* The same, by the cache first: a copy or a launch has two pointers or so, and each step of a search may cost the time of
+ * a cache line. */
+static inline bool address_map_find_again(struct address_map *map, struct address_cache *cache,
+                                          uintptr_t address, struct address_range *out) {
+    if (atomic_load_explicit(&map->sequence, memory_order_acquire) == cache->sequence)
+        for (unsigned i = 0; i < ADDRESS_CACHED; i++)
+            if (address_range_has(&cache->found[i], address)) {
+                *out = cache->found[i];
+                return out->name;
+            }
+    return address_map_find_anew(map, cache, address, out);
+}
+
 /* --- under the writers' lock --- */
 
 /* CLS_ERROR_OVERLAP: a range has one of the bytes; CLS_ERROR_OUT_OF_MEMORY. Neither is reported. */
 cls_status address_map_add(struct address_map *map, const struct address_range *range);
+
+/* Gives the range that starts there another size and name. False, and nothing done: there is none, or another range has one
+ * of the bytes. */
+bool address_map_replace(struct address_map *map, const struct address_range *range);
 
 /* Takes out the range that starts at the address. False: there is none. */
 bool address_map_remove(struct address_map *map, uintptr_t start);

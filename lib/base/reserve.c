@@ -2,12 +2,14 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/reserve.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "base/address_map.h"
 #include "base/error.h"
+#include "base/rare.h"
 #include "base/size_class.h"
 
 /* Sizes are those of memory pools: rounded up by at most an eighth. */
@@ -16,6 +18,9 @@ _Static_assert(RESERVE_ALIGN == 1 << UNIT_SHIFT, "a range begins at a unit");
 
 /* A mapping's bytes, and where addresses are few. */
 static const uint64_t MAPPING_BYTES = (uint64_t)1 << 40, SMALL_MAPPING_BYTES = (uint64_t)16 << 20;
+
+/* All are between these; read without the lock. */
+ASKED static _Atomic uintptr_t lowest = UINTPTR_MAX, highest;
 
 static struct address_map mappings;
 static uintptr_t next; /* the unused addresses of the last one */
@@ -32,6 +37,9 @@ static struct reserve_shelf shelves[SIZE_CLASSES];
 
 bool reserve_has(uintptr_t address) {
     struct address_range mapping;
+    if (address < atomic_load_explicit(&lowest, memory_order_relaxed) ||
+        address >= atomic_load_explicit(&highest, memory_order_relaxed))
+        return false;
     return address_map_find(&mappings, address, &mapping);
 }
 
@@ -59,13 +67,17 @@ static cls_status add_mapping(size_t least) {
     }
     if (!start)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no %zu addresses are left to reserve", least);
-    const struct address_range mapping = {(uintptr_t)start, bytes, NULL};
+    const struct address_range mapping = {(uintptr_t)start, bytes, &mappings};
     if (address_map_add(&mappings, &mapping)) {
         munmap(start, bytes);
         return error_no_memory("to reserve addresses");
     }
     next = mapping.start;
     unused = bytes;
+    if (next < lowest)
+        lowest = next;
+    if (next + bytes > highest)
+        highest = next + bytes;
     return CLS_SUCCESS;
 }
 

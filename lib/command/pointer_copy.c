@@ -150,6 +150,16 @@ static cls_status set_on_host(void *dst, struct pointed *at, cls_rect given, uns
     return host_fill(dst, &rect, byte, stream, blocking);
 }
 
+static cls_status set_on_device(const struct pointed *at, cls_rect rect, unsigned char byte,
+                                cls_stream stream, bool blocking) {
+    if (rect.height == 1 && rect.width <= rect.dst_pitch)
+        return blocking ? cls_fill(at->buffer, at->offset, rect.width, &byte, 1, stream)
+                        : cls_fill_async(at->buffer, at->offset, rect.width, &byte, 1, stream);
+    rect.dst_offset = at->offset;
+    return blocking ? cls_fill_rect(at->buffer, &rect, &byte, 1, stream)
+                    : cls_fill_rect_async(at->buffer, &rect, &byte, 1, stream);
+}
+
 static cls_status set(void *dst, cls_rect rect, int value, cls_stream stream, bool blocking) {
     const unsigned char byte = (unsigned char)value;
     struct pointed at;
@@ -162,11 +172,8 @@ static cls_status set(void *dst, cls_rect rect, int value, cls_stream stream, bo
         status = pointer_find(dst, &at);
     if (status)
         return status;
-    if (!at.buffer || pointed_is_hosts(&at))
-        return set_on_host(dst, &at, rect, byte, stream, blocking);
-    rect.dst_offset = at.offset;
-    return blocking ? cls_fill_rect(at.buffer, &rect, &byte, 1, stream)
-                    : cls_fill_rect_async(at.buffer, &rect, &byte, 1, stream);
+    return !at.buffer || pointed_is_hosts(&at) ? set_on_host(dst, &at, rect, byte, stream, blocking)
+                                               : set_on_device(&at, rect, byte, stream, blocking);
 }
 
 /* One row has any pitch. */

@@ -11,6 +11,8 @@
 static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER;
 static struct address_map map;
 
+static _Thread_local struct address_cache cache;
+
 /* --- naming --- */
 
 /* Under the lock. The slot of a pool gets a range for all its lives. */
@@ -61,12 +63,13 @@ static bool is_named(const struct buffer *buffer, cls_buffer handle) {
            range.start == buffer->pointer.start;
 }
 
-/* Under the lock, of the slot of a pool whose entry is of an earlier life. Taking that out leaves room for this one, whose
- * size may be another. */
+/* Under the lock, of the slot of a pool whose entry is of an earlier life. Where this one is larger, another buffer may have
+ * the bytes by now: one of the same memory. */
 static cls_status pointer_rename(struct buffer *buffer, cls_buffer handle) {
-    address_map_remove(&map, buffer->pointer.start);
-    if (!pointer_add(buffer, handle))
+    const struct address_range range = {buffer->pointer.start, buffer->bytes, handle};
+    if (address_map_replace(&map, &range))
         return CLS_SUCCESS;
+    address_map_remove(&map, buffer->pointer.start);
     pointer_drop(buffer);
     return pointer_name(buffer, handle);
 }
@@ -142,17 +145,19 @@ static cls_status not_in_a_buffer(const void *pointer, struct pointed *out) {
 cls_status pointer_find(const void *pointer, struct pointed *out) {
     struct address_range range;
     const uintptr_t address = (uintptr_t)pointer;
-    if (!address_map_find(&map, address, &range))
+    if (!address_map_find_again(&map, &cache, address, &range))
         return not_in_a_buffer(pointer, out);
-    if (RARELY(!object_peek(&buffer_pool, range.name)))
+    const struct buffer *buffer = object_peek(&buffer_pool, range.name);
+    if (RARELY(!buffer))
         return pointer_is_unknown(pointer);
-    *out = (struct pointed){range.name, range.start, range.bytes, address - range.start};
+    *out = (struct pointed){range.name, range.start, range.bytes, address - range.start,
+                            buffer->svm_owner != NULL};
     return CLS_SUCCESS;
 }
 
 /* Only a pointer that is the host's own can be the host's. */
 bool pointed_is_hosts(const struct pointed *at) {
-    if (!at->buffer || reserve_has(at->start))
+    if (!at->by_turns)
         return false;
     struct buffer *buffer = object_acquire(&buffer_pool, at->buffer);
     if (!buffer)

@@ -20,6 +20,7 @@ struct pointed {
     cls_buffer buffer; /* live a moment ago */
     uintptr_t start;
     size_t bytes, offset;
+    bool by_turns; /* host and device own the memory by turns */
 };
 
 /* CLS_ERROR_NOT_FOUND for what is known to be neither. */

@@ -59,13 +59,20 @@ static void expect_range(bool found, const struct address_range *got,
         assert_memory_equal(got, wanted, sizeof *got);
 }
 
-static void compare_at(struct address_map *map, const struct model *model, uintptr_t address) {
+static void compare_at(struct address_map *map, struct address_cache *cache,
+                       const struct model *model, uintptr_t address) {
     struct address_range got;
     const unsigned i = place(model, address);
     const struct address_range *at = i < model->n ? &model->ranges[i] : NULL;
     const bool covers = at && at->start <= address;
     bool found = address_map_find(map, address, &got);
     expect_range(found, &got, covers ? at : NULL);
+    for (unsigned k = 0; k < 3; k++) {
+        found = address_map_find_again(map, cache, address - k % 2, &got);
+        const unsigned j = place(model, address - k % 2);
+        const bool has = j < model->n && model->ranges[j].start <= address - k % 2;
+        expect_range(found, &got, has ? &model->ranges[j] : NULL);
+    }
     found = address_map_before(map, address, &got);
     expect_range(found, &got, covers ? at : i ? &model->ranges[i - 1] : NULL);
     found = address_map_behind(map, address, &got);
@@ -73,10 +80,24 @@ static void compare_at(struct address_map *map, const struct model *model, uintp
     expect_range(found, &got, behind < model->n ? &model->ranges[behind] : NULL);
 }
 
+static void replace_one(struct address_map *map, struct model *model, unsigned i, size_t bytes) {
+    struct address_range range = model->ranges[i];
+    range.bytes = bytes;
+    range.name = (char *)range.name + 1;
+    const bool fits = i + 1 == model->n || model->ranges[i + 1].start - range.start >= bytes;
+    assert_int_equal(address_map_replace(map, &range), fits);
+    if (fits)
+        model->ranges[i] = range;
+    range.start++;
+    assert_true(range.start == model->ranges[i + 1 < model->n ? i + 1 : i].start ||
+                !address_map_replace(map, &range));
+}
+
 /* Grows to a number of ranges, shrinks to none, and grows again. */
 static void as_its_model(void **state) {
     static struct address_map map;
     static struct model model;
+    struct address_cache cache = {0};
     const unsigned times = effort_is_long() ? 2000000 : 100000;
     unsigned seed = 99, most = 200;
     (void)state;
@@ -90,14 +111,16 @@ static void as_its_model(void **state) {
             const bool added = model_add(&model, &range);
             assert_int_equal(address_map_add(&map, &range),
                              added ? CLS_SUCCESS : CLS_ERROR_OVERLAP);
+        } else if (model.n && k % 3 == 0) {
+            replace_one(&map, &model, draw(&seed, model.n), 1 + draw(&seed, 300));
         } else if (model.n) {
             const unsigned i = draw(&seed, model.n);
             assert_false(address_map_remove(&map, model.ranges[i].start + SPACE * 2));
             assert_true(address_map_remove(&map, model.ranges[i].start));
             model_remove(&model, i);
         }
-        compare_at(&map, &model, start);
-        compare_at(&map, &model, model.n ? model.ranges[draw(&seed, model.n)].start : 0);
+        compare_at(&map, &cache, &model, start);
+        compare_at(&map, &cache, &model, model.n ? model.ranges[draw(&seed, model.n)].start : 0);
     }
     address_map_free(&map);
 }
@@ -107,7 +130,7 @@ static void ends(void **state) {
     static struct address_map map;
     const struct address_range ranges[] = {
         {UINTPTR_MAX - 9, 10, &map}, {1, 9, &map}, {10, 5, &map}};
-    const struct address_range across = {9, 1, NULL};
+    const struct address_range across = {9, 1, &map};
     struct address_range got;
     (void)state;
     assert_false(address_map_find(&map, 5, &got));
@@ -146,13 +169,17 @@ static bool is_whole(const struct address_range *range) {
 static void *read_shared(void *arg) {
     unsigned seed = (unsigned)(uintptr_t)arg, wrong = 0;
     unsigned long found = 0;
+    struct address_cache cache = {0};
     while (!atomic_load(&done)) {
         const unsigned i = draw(&seed, 2 * LASTING);
         const struct address_range wanted = numbered(i);
         struct address_range got;
-        const bool has = address_map_find(&shared, wanted.start + draw(&seed, 100), &got);
+        const uintptr_t address = wanted.start + draw(&seed, 100);
+        const bool has = i % 4 < 2 ? address_map_find(&shared, address, &got)
+                                   : address_map_find_again(&shared, &cache, address, &got);
         wrong += has ? got.start != wanted.start || !is_whole(&got) : i % 2;
         wrong += address_map_find(&shared, wanted.start + wanted.bytes, &got);
+        wrong += address_map_find_again(&shared, &cache, wanted.start + wanted.bytes, &got);
         found += has;
     }
     return wrong || !found ? NULL : arg;
@@ -213,7 +240,7 @@ static void reserved(void **state) {
         assert_int_equal(starts[i] % RESERVE_ALIGN, 0);
         assert_true(reserve_has(starts[i]) && reserve_has(starts[i] + sizes[i]));
         /* With the byte behind it. */
-        const struct address_range range = {starts[i], sizes[i] + 1, NULL};
+        const struct address_range range = {starts[i], sizes[i] + 1, &map};
         assert_int_equal(address_map_add(&map, &range), CLS_SUCCESS);
     }
     assert_false(reserve_has((uintptr_t)&map));
