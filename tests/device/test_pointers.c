@@ -354,6 +354,44 @@ static void many_arguments(void **state) {
     OK(cls_program_destroy(program));
 }
 
+/* A computation of a coordinator comes behind the upload to the buffer of its pointer, and before the download. */
+static void coordinated(void **state) {
+    enum { N = 1024, STEPS = 10 };
+    static int from[STEPS][N], to[STEPS][N];
+    const cls_launch how = cls_launch_1d(N);
+    cls_async_coordinator coordinator;
+    cls_buffer in, out;
+    (void)state;
+    cls_kernel kernel = kernel_make(NULL);
+    char *a = allocate(sizeof from[0]), *b = allocate(sizeof to[0]);
+    const cls_arg args[] = {cls_arg_pointer(a), cls_arg_pointer(b)};
+    cls_compute compute = CLS_COMPUTE_INIT;
+    compute.kernel = kernel;
+    compute.launch = &how;
+    compute.args = args;
+    compute.n_args = 2;
+    OK(cls_pointer_get_buffer(a, &in, NULL));
+    OK(cls_pointer_get_buffer(b, &out, NULL));
+    OK(cls_async_coordinator_create(NULL, NULL, &coordinator));
+    for (int k = 0; k < STEPS; k++) {
+        for (int i = 0; i < N; i++)
+            from[k][i] = k * i;
+        OK(cls_async_coordinator_queue_upload(coordinator, from[k], sizeof from[k],
+                                              cls_place_buffer(in), NULL, 0, NULL));
+        OK(cls_async_coordinator_queue_compute(coordinator, &compute, NULL, 0, NULL));
+        OK(cls_async_coordinator_queue_download(coordinator, cls_place_buffer(out), to[k],
+                                                sizeof to[k], NULL, 0, NULL));
+    }
+    OK(cls_async_coordinator_synchronize_all(coordinator));
+    for (int k = 0; k < STEPS; k++)
+        for (int i = 0; i < N; i++)
+            assert_int_equal(to[k][i], k * i + 1);
+    OK(cls_async_coordinator_destroy(coordinator));
+    OK(cls_device_free(a));
+    OK(cls_device_free(b));
+    OK(cls_kernel_destroy(kernel));
+}
+
 /* --- what a pointer names --- */
 
 static void names(void **state) {
@@ -633,6 +671,7 @@ int main(void) {
         cmocka_unit_test(unified_memory),
         cmocka_unit_test(arguments),
         cmocka_unit_test(many_arguments),
+        cmocka_unit_test(coordinated),
         cmocka_unit_test(names),
         cmocka_unit_test(unknown_pointers),
         cmocka_unit_test(wrapped_twice),
