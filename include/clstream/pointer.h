@@ -33,7 +33,7 @@
  * the detail names the nearest buffer. Freed memory of a device that computes in the host's memory
  * is known until the process has another use for it, as with free.
  *
- * Looking up a pointer takes no lock, and less than 50 ns among 10,000 buffers. Every function may be called from
+ * Looking up a pointer takes no lock, and about 50 ns among 10,000 buffers. Every function may be called from
  * any thread. A NULL stream means the default stream of the context of the first device pointer among the arguments,
  * destinations first, or of the default context where there is none.
  */
