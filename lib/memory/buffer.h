@@ -44,6 +44,9 @@ struct buffer {
     _Atomic unsigned
         n_maps; /* maps of it (memory/buffer_map.h), those of an earlier life of the slot included */
 
+    /* At which kernels see its memory; 0: not asked yet. Of a slot it outlasts the allocation */
+    _Atomic uint64_t address;
+
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;
