@@ -21,6 +21,7 @@
 #include <clstream/version.h> /* versions of the headers and of the library */
 
 /* More memory. */
+#include <clstream/address.h> /* addresses of buffers, for kernels that follow them */
 #include <clstream/image.h>   /* images and samplers */
 #include <clstream/managed.h> /* unified memory: one allocation for host and device */
 #include <clstream/mempool.h> /* stream-ordered malloc and free, and pools of memory */

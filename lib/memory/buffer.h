@@ -49,6 +49,9 @@ struct buffer {
         size_t reserved; /* bytes of the range that was reserved for it; 0: none */
     } pointer;           /* under the lock of memory/pointers.c */
 
+    /* At which kernels see its memory; 0: not asked yet. Of a slot it outlasts the allocation */
+    _Atomic uint64_t address;
+
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;
