@@ -18,7 +18,7 @@
  * keep their rules: their pointers are the host's own. Other pointers are one of two kinds, which cls_pointer_get_info
  * tells apart:
  *
- * - the address that kernels see (cls_pointer_info.is_address), where the device gives one and the process
+ * - the address (address.h) that kernels see (cls_pointer_info.is_address), where the device gives one and the process
  *   has no other use for these addresses. On a device that computes in the host's memory they are the memory itself.
  * - else an address in a range that the library reserves, which the process cannot access. A kernel cannot use it: it is
  *   for the host's calls and for cls_arg_pointer. Two buffers of one memory have different pointers for that reason, as
@@ -51,10 +51,17 @@ CLS_BEGIN_DECLS
 /**
  * Gets a pointer to the first byte of a buffer. Every call for one handle gives the same. For unified and pinned memory
  * it is the host's.
+ *
+ * The first call for a buffer asks the device for its address, and waits for the answer (cls_buffer_get_address); memory
+ * that a pool gives again keeps its pointer. Where the device has no addresses, or tells none of this buffer, the pointer is
+ * in a reserved range. In a capture it always is, because the memory is another one in each graph.
  * @retval CLS_ERROR_INVALID_VALUE `pointer` is null
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_CONTEXT_DESTROYED
+ * @retval CLS_ERROR_CONTEXT_LOST
  * @retval CLS_ERROR_OUT_OF_MEMORY also if the process has no addresses left to reserve
+ * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
+ * @return also what else the device's compiler or driver makes of the question
  */
 CLS_API cls_status cls_buffer_get_pointer(cls_buffer buffer, void **pointer);
 
@@ -66,6 +73,7 @@ CLS_API cls_status cls_buffer_get_pointer(cls_buffer buffer, void **pointer);
  * @retval CLS_ERROR_CONTEXT_DESTROYED
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY also for more than the device allows in one buffer
  * @retval CLS_ERROR_OUT_OF_MEMORY
+ * @return also the statuses of cls_buffer_get_pointer
  */
 CLS_API cls_status cls_device_malloc(cls_context context, size_t bytes, void **pointer);
 
@@ -80,8 +88,9 @@ CLS_API cls_status cls_device_free(void *pointer);
 
 /**
  * Allocates stream-ordered memory from the current pool of the stream's context, as cls_malloc_async does, and gets its
- * pointer. Of another pool: cls_mempool_malloc_async and cls_buffer_get_pointer.
- * @return the statuses of cls_malloc_async
+ * pointer. Memory that the pool gives for the first time has the device asked for its address. Of another pool:
+ * cls_mempool_malloc_async and cls_buffer_get_pointer.
+ * @return the statuses of cls_malloc_async and cls_buffer_get_pointer
  */
 CLS_API cls_status cls_device_malloc_async(cls_stream stream, size_t bytes, void **pointer);
 

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_FIXED_NOREPLACE */
 #include "base/reserve.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/address_map.h"
 #include "base/error.h"
 #include "base/rare.h"
 #include "base/size_class.h"
+
+#if !defined(MAP_FIXED_NOREPLACE)
+#define MAP_FIXED_NOREPLACE 0
+#endif
 
 /* Sizes are those of memory pools: rounded up by at most an eighth. */
 enum { UNIT_SHIFT = 12, FIRST_ROOM = 16 };
@@ -57,6 +62,13 @@ static void *map_addresses(size_t bytes) {
     return start == MAP_FAILED ? NULL : start;
 }
 
+static void note_bounds(uintptr_t start, uintptr_t end) {
+    if (start < lowest)
+        lowest = start;
+    if (end > highest)
+        highest = end;
+}
+
 /* The rest of the last mapping is left. */
 static cls_status add_mapping(size_t least) {
     size_t bytes = mapping_bytes(least);
@@ -74,11 +86,46 @@ static cls_status add_mapping(size_t least) {
     }
     next = mapping.start;
     unused = bytes;
-    if (next < lowest)
-        lowest = next;
-    if (next + bytes > highest)
-        highest = next + bytes;
+    note_bounds(next, next + bytes);
     return CLS_SUCCESS;
+}
+
+/* Adds [start, end) to the mappings, of which it is none; both are multiples of a page. */
+static bool claim_pages(uintptr_t start, uintptr_t end) {
+    const struct address_range mapping = {start, end - start, &mappings};
+    void *wanted = (void *)start;
+    void *got = mmap(wanted, end - start, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED)
+        return false;
+    /* A system that does not know the flag takes the address for a hint. */
+    if (got != wanted || address_map_add(&mappings, &mapping)) {
+        munmap(got, end - start);
+        return false;
+    }
+    note_bounds(start, end);
+    return true;
+}
+
+bool reserve_claim(uintptr_t start, size_t bytes) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end = start + bytes;
+    struct address_range mapping;
+    if (bytes > UINTPTR_MAX - page - start)
+        return false;
+    uintptr_t at = start / page * page;
+    while (at < end) {
+        if (address_map_find(&mappings, at, &mapping)) {
+            at = mapping.start + mapping.bytes;
+            continue;
+        }
+        uintptr_t stop = (end + page - 1) / page * page;
+        if (address_map_behind(&mappings, at, &mapping) && mapping.start < stop)
+            stop = mapping.start;
+        if (!claim_pages(at, stop))
+            return false;
+        at = stop;
+    }
+    return true;
 }
 
 /* Has room for one range more of the class to come back. */

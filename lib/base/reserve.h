@@ -20,6 +20,9 @@
 enum { RESERVE_ALIGN = 4096 };
 cls_status reserve_take(size_t bytes, uintptr_t *start);
 
+/* Makes these very addresses ones of the mappings, for good. False where the process has another use for some of them. */
+bool reserve_claim(uintptr_t start, size_t bytes);
+
 /* `bytes` as it was taken. */
 void reserve_give(uintptr_t start, size_t bytes);
 

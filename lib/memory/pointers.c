@@ -4,6 +4,7 @@
 #include "base/address_map.h"
 #include "base/error.h"
 #include "base/reserve.h"
+#include "memory/pointer_place.h"
 #include "stream/context.h"
 
 /* A leaf: held while memory of a buffer ends, under any other lock. Guards writing to the map, the buffers' `pointer`
@@ -15,9 +16,14 @@ static _Thread_local struct address_cache cache;
 
 /* --- naming --- */
 
-/* Under the lock. The slot of a pool gets a range for all its lives. */
+/* The slot of a pool has one pointer for all its lives. */
+static size_t bytes_to_name(const struct buffer *buffer) {
+    return buffer->block ? buffer->capacity : buffer->bytes;
+}
+
+/* Under the lock. */
 static cls_status pointer_reserve(struct buffer *buffer) {
-    const size_t bytes = buffer->block ? buffer->capacity : buffer->bytes;
+    const size_t bytes = bytes_to_name(buffer);
     uintptr_t start;
     cls_status status = reserve_take(bytes, &start);
     if (!status)
@@ -36,14 +42,22 @@ static cls_status pointer_add(const struct buffer *buffer, cls_buffer handle) {
     return address_map_add(&map, &range);
 }
 
-/* Under the lock, of a buffer that has no pointer. The host's address of memory that it shares with the device is nobody
- * else's, unless two handles are of one memory. */
-static cls_status pointer_name(struct buffer *buffer, cls_buffer handle) {
-    cls_status status = CLS_ERROR_OVERLAP;
-    if (buffer->host) {
-        buffer->pointer = (struct buffer_pointer){.start = (uintptr_t)buffer->host};
-        status = pointer_add(buffer, handle);
-    }
+/* Under the lock: the host's address of memory that it shares with the device, or the one that kernels see. Two handles of
+ * one memory overlap, as does memory of two devices with the same addresses. */
+static cls_status pointer_name_in_place(struct buffer *buffer, cls_buffer handle,
+                                        const struct pointer_place *place) {
+    const uintptr_t host = (uintptr_t)buffer->host;
+    if (!host && !pointer_place_is_free(place, bytes_to_name(buffer)))
+        return CLS_ERROR_OVERLAP;
+    buffer->pointer = (struct buffer_pointer){.start = host ? host : place->address,
+                                              .is_address = !host || host == place->address};
+    return pointer_add(buffer, handle);
+}
+
+/* Under the lock, of a buffer that has no pointer. */
+static cls_status pointer_name(struct buffer *buffer, cls_buffer handle,
+                               const struct pointer_place *place) {
+    cls_status status = pointer_name_in_place(buffer, handle, place);
     if (status == CLS_ERROR_OVERLAP) {
         status = pointer_reserve(buffer);
         if (status)
@@ -71,14 +85,23 @@ static cls_status pointer_rename(struct buffer *buffer, cls_buffer handle) {
         return CLS_SUCCESS;
     address_map_remove(&map, buffer->pointer.start);
     pointer_drop(buffer);
-    return pointer_name(buffer, handle);
+    return pointer_name(buffer, handle, &(struct pointer_place){0, false});
 }
 
+/* The device is asked without the lock. */
 cls_status pointers_name(struct buffer *buffer, cls_buffer handle, void **out) {
+    struct pointer_place place = {0, false};
     cls_status status = CLS_SUCCESS;
     pthread_mutex_lock(&naming);
+    if (!buffer->pointer.start) {
+        pthread_mutex_unlock(&naming);
+        status = pointer_place_find(buffer, &place);
+        if (status)
+            return status;
+        pthread_mutex_lock(&naming);
+    }
     if (!buffer->pointer.start)
-        status = pointer_name(buffer, handle);
+        status = pointer_name(buffer, handle, &place);
     else if (!is_named(buffer, handle))
         status = pointer_rename(buffer, handle);
     if (!status)
@@ -139,7 +162,7 @@ cls_status pointer_is_unknown(const void *pointer) {
 
 static cls_status not_in_a_buffer(const void *pointer, struct pointed *out) {
     *out = (struct pointed){.buffer = NULL};
-    return RARELY(reserve_has((uintptr_t)pointer)) ? pointer_is_unknown(pointer) : CLS_SUCCESS;
+    return RARELY(pointer_place_is_drivers(pointer)) ? pointer_is_unknown(pointer) : CLS_SUCCESS;
 }
 
 cls_status pointer_find(const void *pointer, struct pointed *out) {

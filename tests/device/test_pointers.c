@@ -428,6 +428,47 @@ static void names(void **state) {
     OK(cls_device_free(NULL));
 }
 
+/* Pointers that are addresses lie in memory that a kernel reads, which follows them. */
+static void followed_by_kernels(void **state) {
+    static const char follow[] =
+        "kernel void follow(global const ulong *rows, global int *sums) {\n"
+        "    size_t i = get_global_id(0);\n"
+        "    global const int *row = (global const int *)rows[i];\n"
+        "    sums[i] = row[0] + row[1];\n"
+        "}\n";
+    enum { N = 16 };
+    cls_pointer_info info = CLS_POINTER_INFO_INIT;
+    cls_program program;
+    cls_kernel kernel;
+    uint64_t rows[N];
+    int numbers[N + 1], sums[N];
+    (void)state;
+    int *row = (int *)(void *)allocate(sizeof numbers);
+    OK(cls_pointer_get_info(row, &info));
+    if (!info.is_address) {
+        OK(cls_device_free(row));
+        SKIP_BECAUSE("pointers are no addresses of this device's");
+    }
+    for (int i = 0; i <= N; i++)
+        numbers[i] = i * i;
+    for (int i = 0; i < N; i++)
+        rows[i] = (uint64_t)(uintptr_t)(row + i);
+    OK(cls_program_from_source(NULL, follow, "follow.cl", NULL, &program));
+    OK(cls_kernel_create(program, "follow", &kernel));
+    char *table = allocate(sizeof rows), *out = allocate(sizeof sums);
+    OK(cls_memcpy(row, numbers, sizeof numbers, NULL));
+    OK(cls_memcpy(table, rows, sizeof rows, NULL));
+    OK(launch(kernel, table, out, N, NULL));
+    OK(cls_memcpy(sums, out, sizeof sums, NULL));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(sums[i], i * i + (i + 1) * (i + 1));
+    OK(cls_device_free(row));
+    OK(cls_device_free(table));
+    OK(cls_device_free(out));
+    OK(cls_kernel_destroy(kernel));
+    OK(cls_program_destroy(program));
+}
+
 static void unknown_pointers(void **state) {
     cls_pointer_info info = CLS_POINTER_INFO_INIT;
     cls_buffer buffer;
@@ -695,6 +736,7 @@ int main(void) {
         cmocka_unit_test(many_arguments),
         cmocka_unit_test(coordinated),
         cmocka_unit_test(names),
+        cmocka_unit_test(followed_by_kernels),
         cmocka_unit_test(unknown_pointers),
         cmocka_unit_test(again_and_again),
         cmocka_unit_test(wrapped_twice),

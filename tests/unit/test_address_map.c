@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The map of address ranges, beside a sorted array, and its readers beside a writer; and ranges that are reserved. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+/* The map of address ranges, beside a sorted array, and its readers beside a writer; ranges that are reserved, and those of others. */
 #include "../support/test.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "../support/effort.h"
 #include "base/address_map.h"
+#include "base/hidden.h"
 #include "base/reserve.h"
 
 static unsigned draw(unsigned *state, unsigned n) {
@@ -250,12 +254,59 @@ static void reserved(void **state) {
     address_map_free(&map);
 }
 
+/* --- mappings of others --- */
+
+static void claimed(void **state) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)state;
+    char *pages = mmap(NULL, 8 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    const uintptr_t start = (uintptr_t)pages;
+    assert_false(reserve_claim(start, page));
+    assert_int_equal(munmap(pages, 6 * page), 0);
+    assert_true(reserve_claim(start + 100, page));
+    assert_true(reserve_has(start) && reserve_has(start + 2 * page - 1));
+    assert_false(reserve_has(start + 2 * page));
+    assert_true(reserve_claim(start + page, 4 * page));
+    assert_true(reserve_has(start + 5 * page - 1));
+    assert_false(reserve_claim(start + 5 * page, 2 * page));
+    assert_false(reserve_claim(UINTPTR_MAX - 5, 3));
+    assert_false(reserve_claim((uintptr_t)&page, 1));
+    assert_int_equal(munmap(pages + 6 * page, 2 * page), 0);
+}
+
+static void hidden(void **state) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)state;
+    char *pages = mmap(NULL, 8 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    const uintptr_t start = (uintptr_t)pages;
+    assert_false(hidden_is_known(start));
+    assert_true(hidden_has(start + 1, 8 * page - 1));
+    assert_true(hidden_is_known(start + 2));
+    assert_int_equal(mprotect(pages + 4 * page, page, PROT_READ), 0);
+    assert_true(hidden_is_known(start));
+    assert_false(hidden_is_known(start + 4 * page));
+    assert_false(hidden_has(start + page, 4 * page));
+    assert_true(hidden_has(start + page, 3 * page));
+    assert_true(hidden_is_readable(start + 4 * page, page));
+    assert_false(hidden_is_readable(start + 4 * page, page + 1));
+    assert_int_equal(mprotect(pages + 4 * page, page, PROT_NONE), 0);
+    assert_true(hidden_has(start, 8 * page));
+    assert_int_equal(munmap(pages, 8 * page), 0);
+    assert_false(hidden_has((uintptr_t)&page, sizeof page));
+    assert_false(hidden_has(UINTPTR_MAX - 5, 10));
+    assert_true(hidden_is_readable((uintptr_t)&page, sizeof page));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_its_model),
         cmocka_unit_test(ends),
         cmocka_unit_test(readers_beside_a_writer),
         cmocka_unit_test(reserved),
+        cmocka_unit_test(claimed),
+        cmocka_unit_test(hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
