@@ -38,17 +38,6 @@ static int teardown(void **state) {
     return rig_teardown(state);
 }
 
-/* Skips where the device has none, once that is seen to be said. */
-static void need_addresses(void) {
-    uint64_t address;
-    const cls_buffer cells = rig_cells(1);
-    const cls_status status = cls_buffer_get_address(cells, &address);
-    OK(cls_buffer_destroy(cells));
-    if (status == CLS_ERROR_UNSUPPORTED)
-        SKIP_BECAUSE("%s", cls_last_error_detail());
-    OK(status);
-}
-
 static uint64_t address_of(cls_buffer buffer) {
     uint64_t address = 0, again = 0;
     OK(cls_buffer_get_address(buffer, &address));
@@ -78,7 +67,7 @@ static void expect_added(cls_buffer buffer, const char *kind) {
 
 static void test_own(void **state) {
     (void)state;
-    need_addresses();
+    rig_need("addresses");
     cls_buffer buffer;
     OK(cls_buffer_create(rig.context, BYTES, &buffer));
     expect_added(buffer, "own");
@@ -88,7 +77,7 @@ static void test_own(void **state) {
 /* Slots of a pool are parts of one buffer, and are given again with their addresses. */
 static void test_of_a_pool(void **state) {
     (void)state;
-    need_addresses();
+    rig_need("addresses");
     enum { SLOTS = 5 };
     const cls_stream stream = rig_stream();
     cls_buffer slots[SLOTS];
@@ -109,7 +98,7 @@ static void test_of_a_pool(void **state) {
 
 static void test_wrapped(void **state) {
     (void)state;
-    need_addresses();
+    rig_need("addresses");
     cl_context cl;
     cl_device_id device;
     cl_int code;
@@ -125,7 +114,7 @@ static void test_wrapped(void **state) {
 
 static void test_shareable_and_opened(void **state) {
     (void)state;
-    need_addresses();
+    rig_need("addresses");
     cls_context other;
     cls_buffer buffer, opened;
     const cls_status status = cls_buffer_create_shareable(rig.context, BYTES, &buffer);
@@ -143,7 +132,7 @@ static void test_shareable_and_opened(void **state) {
 
 static void test_unified(void **state) {
     (void)state;
-    need_addresses();
+    rig_need("addresses");
     cls_buffer buffer;
     uint64_t address;
     const cls_status status = cls_managed_alloc(rig.context, BYTES, &buffer, NULL);
@@ -159,7 +148,7 @@ static void test_unified(void **state) {
 
 static void test_pinned(void **state) {
     (void)state;
-    need_addresses();
+    rig_need("addresses");
     void *host;
     cls_buffer buffer;
     OK(cls_host_alloc(rig.context, BYTES, &host));
@@ -175,9 +164,21 @@ static void test_pinned(void **state) {
 
 /* --- what is refused --- */
 
+static void test_without_the_trust_there_are_none(void **state) {
+    (void)state;
+    uint64_t address = 5;
+    if (rig_has_capability("addresses"))
+        SKIP_BECAUSE("the device has addresses");
+    const cls_buffer cells = rig_cells(1);
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_buffer_get_address(cells, &address));
+    expect_detail("addresses: ");
+    assert_true(address == 5);
+    OK(cls_buffer_destroy(cells));
+}
+
 static void test_memory_of_captures_has_none(void **state) {
     (void)state;
-    need_addresses();
+    rig_need("addresses");
     const cls_stream stream = rig_stream();
     cls_buffer buffer;
     cls_graph graph;
@@ -196,7 +197,7 @@ static void ask(void *buffer) { address_of(buffer); }
 
 static void test_host_functions_may_ask(void **state) {
     (void)state;
-    need_addresses();
+    rig_need("addresses");
     const cls_stream stream = rig_stream();
     const cls_buffer cells = rig_cells(CELLS);
     OK(cls_stream_launch_host_async(stream, ask, cells));
@@ -213,6 +214,7 @@ int main(void) {
         cmocka_unit_test(test_shareable_and_opened),
         cmocka_unit_test(test_unified),
         cmocka_unit_test(test_pinned),
+        cmocka_unit_test(test_without_the_trust_there_are_none),
         cmocka_unit_test(test_memory_of_captures_has_none),
         cmocka_unit_test(test_host_functions_may_ask),
     };
