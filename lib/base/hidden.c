@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/address_map.h"
+#include "base/rare.h"
 
 /* Mappings without rights that were seen. They may have rights by now, so that each use asks again. */
 static struct address_map seen;
+ASKED static _Atomic bool has_seen;
 
 /* A read that the system does for the process, which fails where a load would end it. */
 static bool can_read(uintptr_t address) {
@@ -26,7 +28,8 @@ bool hidden_is_readable(uintptr_t start, size_t bytes) {
 
 bool hidden_is_known(uintptr_t address) {
     struct address_range range;
-    return address_map_find(&seen, address, &range) && !can_read(address);
+    return atomic_load_explicit(&has_seen, memory_order_relaxed) &&
+           address_map_find(&seen, address, &range) && !can_read(address);
 }
 
 /* --- the system's list of mappings --- */
@@ -56,6 +59,7 @@ static bool read_mapped(FILE *list, struct mapped *out) {
 static void note_seen(const struct mapped *mapped) {
     const struct address_range range = {mapped->start, mapped->end - mapped->start, &seen};
     struct address_range other;
+    atomic_store(&has_seen, true);
     while (address_map_add(&seen, &range) == CLS_ERROR_OVERLAP) {
         const bool is_before = address_map_before(&seen, range.start, &other) &&
                                address_range_has(&other, range.start);

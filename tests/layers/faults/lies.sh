@@ -97,8 +97,8 @@ square_rectangles test_slices
 mapped_memory test_host_buffer
 host_memory test_host_registered
 shared_memory test_managed
-addresses ../device/test_addresses
-not_resident ../device/test_addresses
+addresses ../device/test_addresses ../device/test_pointers
+not_resident ../device/test_addresses ../device/test_pointers
 pointer_arguments ../device/test_addresses test_buffer_parts
 END
 check 'image_layers: the calls say so' "$(lying image_layers "$top_builddir/tests/api/test_images" 2>&1 |
