@@ -110,7 +110,7 @@ static bool claim_pages(uintptr_t start, uintptr_t end) {
 bool reserve_claim(uintptr_t start, size_t bytes) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end = start + bytes;
     struct address_range mapping;
-    if (bytes > UINTPTR_MAX - page - start)
+    if (start > UINTPTR_MAX - page || bytes > UINTPTR_MAX - page - start)
         return false;
     uintptr_t at = start / page * page;
     while (at < end) {

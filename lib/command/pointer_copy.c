@@ -160,7 +160,8 @@ static cls_status set_on_device(const struct pointed *at, cls_rect rect, unsigne
                     : cls_fill_rect_async(at->buffer, &rect, &byte, 1, stream);
 }
 
-static cls_status set(void *dst, cls_rect rect, int value, cls_stream stream, bool blocking) {
+static cls_status set_memory(void *dst, cls_rect rect, int value, cls_stream stream,
+                             bool blocking) {
     const unsigned char byte = (unsigned char)value;
     struct pointed at;
     if (!rect.width || !rect.height)
@@ -180,21 +181,21 @@ static cls_status set(void *dst, cls_rect rect, int value, cls_stream stream, bo
 static cls_rect row_of(size_t bytes) { return (cls_rect){bytes, 1, 0, bytes, 0, bytes, 0, 0, 0}; }
 
 cls_status cls_memset_async(void *dst, int value, size_t bytes, cls_stream stream) {
-    return set(dst, row_of(bytes), value, stream, false);
+    return set_memory(dst, row_of(bytes), value, stream, false);
 }
 
 cls_status cls_memset(void *dst, int value, size_t bytes, cls_stream stream) {
-    return set(dst, row_of(bytes), value, stream, true);
+    return set_memory(dst, row_of(bytes), value, stream, true);
 }
 
 cls_status cls_memset_2d_async(void *dst, size_t pitch, int value, size_t width, size_t height,
                                cls_stream stream) {
     const cls_rect rect = {width, height, 0, pitch, 0, pitch, 0, 0, 0};
-    return set(dst, rect, value, stream, false);
+    return set_memory(dst, rect, value, stream, false);
 }
 
 cls_status cls_memset_2d(void *dst, size_t pitch, int value, size_t width, size_t height,
                          cls_stream stream) {
     const cls_rect rect = {width, height, 0, pitch, 0, pitch, 0, 0, 0};
-    return set(dst, rect, value, stream, true);
+    return set_memory(dst, rect, value, stream, true);
 }
