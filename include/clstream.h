@@ -21,9 +21,11 @@
 #include <clstream/version.h> /* versions of the headers and of the library */
 
 /* More memory. */
+#include <clstream/address.h> /* addresses of buffers, for kernels that follow them */
 #include <clstream/image.h>   /* images and samplers */
 #include <clstream/managed.h> /* unified memory: one allocation for host and device */
 #include <clstream/mempool.h> /* stream-ordered malloc and free, and pools of memory */
+#include <clstream/pointer.h> /* device memory by pointers, copies whose direction is found */
 #include <clstream/share.h>   /* one memory in several contexts */
 
 /* Operations on arrays and matrices, instead of one's own kernels. */

@@ -404,6 +404,13 @@ class buffer_ref : public ref<cls_buffer> {
         const cls_status status = cls_buffer_get_info(get(), &info);
         return detail::finish(status, info);
     }
+    /** A pointer to its first byte (pointer.h): for memcpy_async, memset_async and cls_arg_pointer, and to be calculated
+     * with. It lives as long as the buffer. */
+    template <class T = void> result<T *> pointer() const {
+        void *first = nullptr;
+        const cls_status status = cls_buffer_get_pointer(get(), &first);
+        return detail::finish(status, static_cast<T *>(first));
+    }
     /** Gets a file descriptor of a shareable buffer's memory, for buffer::import_fd in another
      * process (share.h). The caller closes it. */
     result<int> export_fd() const {
@@ -801,6 +808,15 @@ inline result<void> buffer_ref::unmap(const void *pointer, stream_ref stream) co
     return check(cls_buffer_unmap(get(), pointer, stream.get()));
 }
 
+/** cls_memcpy_async: each of both is a pointer to device memory or to the host's. */
+inline result<void> memcpy_async(void *dst, const void *src, std::size_t bytes, stream_ref stream) {
+    return check(cls_memcpy_async(dst, src, bytes, stream.get()));
+}
+/** cls_memset_async: sets bytes of device memory, by a pointer to it. */
+inline result<void> memset_async(void *dst, int value, std::size_t bytes, stream_ref stream) {
+    return check(cls_memset_async(dst, value, bytes, stream.get()));
+}
+
 inline result<void> event_ref::record(stream_ref stream) const {
     return check(cls_event_record(get(), stream.get()));
 }
@@ -1118,7 +1134,7 @@ template <class T> cls_arg argument_of(const T &value) {
         return argument(value);
     } else {
         static_assert(!std::is_pointer<T>::value && !std::is_member_pointer<T>::value,
-                      "a kernel takes no host pointer");
+                      "a kernel takes no host pointer: cls_arg_pointer for one to device memory");
         static_assert(!std::is_array<T>::value && !is_span<T>,
                       "a kernel takes no host array: pass a buffer, or a std::array as a value");
         static_assert(!std::is_same<T, cls_array>::value,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/address.h>
 #include <clstream/device.h>
 #include <clstream/event.h>
 #include <clstream/managed.h>
@@ -18,6 +19,10 @@ static const char source[] =
     "kernel void change(global const uchar *from, global uchar *to, uint n, uint value) {\n"
     "    for (uint i = 0; i < n; i++)\n"
     "        to[i] = from[i] ^ (uchar)value;\n"
+    "}\n"
+    "kernel void follow(global const ulong *at, uint n, uint value) {\n"
+    "    for (uint i = 0; i < n; i++)\n"
+    "        ((global uchar *)at[1])[i] = ((global const uchar *)at[0])[i] ^ (uchar)value;\n"
     "}\n"
     "kernel void slow(global uint *word, uint rounds, uint value) {\n"
     "    uint x = rounds | 1u;\n"
@@ -355,6 +360,52 @@ static cls_status shared_memory(struct scene *s) {
     return status;
 }
 
+/* --- addresses --- */
+
+static cls_status launch_follow(struct scene *s, cls_kernel follow, cls_buffer table) {
+    const cls_launch one = cls_launch_1d(1);
+    const cls_arg args[] = {cls_arg_buffer(table), cls_arg_u32(BYTES), cls_arg_u32(0x5c)};
+    uint64_t at[2];
+    TRY(cls_buffer_get_address(s->from, &at[0]));
+    TRY(cls_buffer_get_address(s->to, &at[1]));
+    TRY(cls_copy_h2d(table, 0, at, sizeof at, s->stream));
+    TRY(cls_kernel_launch(follow, &one, args, 3, s->stream));
+    for (unsigned i = 0; i < BYTES; i++)
+        s->wanted_to[i] = s->wanted_from[i] ^ 0x5c;
+    return check_compare(s, "%s", "");
+}
+
+static cls_status addresses(struct scene *s) {
+    cls_kernel follow;
+    cls_buffer table;
+    TRY(check_reset(s, 16));
+    TRY(cls_kernel_create(s->program, "follow", &follow));
+    cls_status status = cls_buffer_create(s->context, 2 * sizeof(uint64_t), &table);
+    if (!status) {
+        status = launch_follow(s, follow, table);
+        cls_buffer_destroy(table);
+    }
+    cls_kernel_destroy(follow);
+    return status;
+}
+
+/* Where arguments cannot be given by address, such parts are refused. */
+static cls_status pointer_arguments(struct scene *s) {
+    TRY(check_reset(s, 17));
+    for (unsigned i = 0; i < TRIES; i++) {
+        const size_t from = 1 + 2 * check_draw(s, 40), to = 1 + 2 * check_draw(s, 40);
+        const unsigned n = 1 + (unsigned)check_draw(s, BYTES - 100);
+        const cls_status status = launch_change(s, cls_arg_buffer_at(s->from, from, n),
+                                                cls_arg_buffer_at(s->to, to, n), n, 0x1d);
+        if (status == CLS_ERROR_INVALID_VALUE)
+            return CLS_SUCCESS;
+        TRY(status);
+        for (unsigned j = 0; j < n; j++)
+            s->wanted_to[to + j] = s->wanted_from[from + j] ^ 0x1d;
+    }
+    return check_compare(s, "%s", "");
+}
+
 /* --- all of them --- */
 
 static const struct mechanism {
@@ -380,6 +431,8 @@ static const struct mechanism {
     {"mapped_memory", mapped_memory},
     {"host_memory", host_memory},
     {"shared_memory", shared_memory},
+    {"addresses", addresses},
+    {"pointer_arguments", pointer_arguments},
 };
 
 enum { MECHANISMS = sizeof mechanisms / sizeof mechanisms[0] };

@@ -95,7 +95,8 @@ typedef enum cls_arg_kind {
     CLS_ARG_LOCAL = 2,       /**< __local memory, by its size */
     CLS_ARG_BUFFER_PART = 3, /**< a __global or __constant pointer to a part of a buffer */
     CLS_ARG_IMAGE = 4,       /**< an image: image.h */
-    CLS_ARG_SAMPLER = 5      /**< a sampler_t */
+    CLS_ARG_SAMPLER = 5,     /**< a sampler_t */
+    CLS_ARG_POINTER = 7      /**< a __global or __constant pointer, by its address: pointer.h */
 } cls_arg_kind;
 
 /** What a sampler does with coordinates outside the image. */
@@ -380,6 +381,7 @@ static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
  * @retval CLS_ERROR_UNSUPPORTED    __local memory, or a part of a buffer, as an argument, or an offset, on a device
  *                                  where the probes found that wrong (cls_device_get_quirk)
  * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream, or a buffer or image argument
+ * @retval CLS_ERROR_NOT_FOUND      a pointer that is no null pointer is in no buffer (cls_arg_pointer)
  * @retval CLS_ERROR_WRONG_CONTEXT  a buffer, an image or the stream belongs to another context
  * @retval CLS_ERROR_OUT_OF_RANGE   a declared or passed part ends past the end of its buffer
  */

@@ -93,6 +93,10 @@ cls_status copy_check_range(const struct buffer *buffer, size_t offset, size_t b
 /* CLS_ERROR_INVALID_VALUE for null memory, CLS_ERROR_OUT_OF_RANGE past the end of memory. */
 cls_status copy_check_host(const void *host, size_t bytes);
 
+/* Sets `height` rows of host memory to a byte, in the order of the stream (command/copy_host.c). No extent is 0. */
+cls_status host_fill(void *dst, const struct rect_3d *rows, unsigned char byte, cls_stream stream,
+                     bool blocking);
+
 extern const struct command_type type_read;
 
 #endif

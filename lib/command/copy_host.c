@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies from host memory to host memory, in the order of a stream. */
+/* Copies from host memory to host memory, and fills of it, in the order of a stream. */
 #include <stdint.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "command/copy_call.h"
@@ -8,11 +9,21 @@
 #include "memory/staging.h"
 #include "stream/touch.h"
 
+static void set_rows(char *to, const struct rect_3d *rect) {
+    for (size_t slice = 0; slice < rect->depth; slice++)
+        for (size_t row = 0; row < rect->height; row++)
+            memset(to + rect->dst.offset + slice * rect->dst.slice + row * rect->dst.pitch,
+                   (int)rect->src.offset, rect->width);
+}
+
 static struct run_result run(struct stream *stream, struct command *command, cls_status so_far) {
     const struct host_copy_arguments *copy = &command->u.host_copy;
     (void)stream;
     (void)so_far;
-    staging_move(copy->to, copy->from, &copy->rect);
+    if (copy->from)
+        staging_move(copy->to, copy->from, &copy->rect);
+    else
+        set_rows(copy->to, &copy->rect);
     return (struct run_result){.status = CLS_SUCCESS};
 }
 
@@ -24,7 +35,8 @@ static void touch(struct touches *touches, const struct device *device,
     (void)device;
     (void)args;
     touches_add_host(touches, copy->to, &to, true);
-    touches_add_host(touches, copy->from, &from, false);
+    if (copy->from)
+        touches_add_host(touches, copy->from, &from, false);
 }
 
 static const struct command_type type_host_copy = {.kind = CLS_COMMAND_HOST,
@@ -41,6 +53,13 @@ static const struct command_type type_host_copy_rect = {.kind = CLS_COMMAND_HOST
                                                         .copies_host = true,
                                                         .touch = touch,
                                                         .after_completion = true};
+static const struct command_type type_host_fill = {.kind = CLS_COMMAND_HOST,
+                                                   .capture = CAPTURE_HOST_COPY,
+                                                   .label = "fill_host",
+                                                   .run = run,
+                                                   .copies_host = true,
+                                                   .touch = touch,
+                                                   .after_completion = true};
 
 /* Empties a rectangle that is copied onto itself. */
 static cls_status check(const void *dst, const void *src, struct rect_3d *rect) {
@@ -85,6 +104,18 @@ static cls_status h2h_rect(void *dst, const void *src, const cls_rect *given, cl
     if (!status)
         status = rect_read(given, SIZE_MAX, SIZE_MAX, &rect);
     return status ? status : h2h(&type_host_copy_rect, dst, src, &rect, stream, blocking);
+}
+
+cls_status host_fill(void *dst, const struct rect_3d *rows, unsigned char byte, cls_stream handle,
+                     bool blocking) {
+    struct copy_call t = {.stream = NULL};
+    cls_status status = stream_get(handle, NULL, &t.stream);
+    if (status)
+        return status;
+    command_init(&t.command, &type_host_fill, NULL);
+    t.command.u.host_copy = (struct host_copy_arguments){dst, NULL, *rows};
+    t.command.u.host_copy.rect.src.offset = byte;
+    return copy_call_submit(&t, blocking);
 }
 
 cls_status cls_copy_h2h_async(void *dst, const void *src, size_t bytes, cls_stream stream) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Launching the caller's kernels: arguments are checked and set, and the launch submitted. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -8,6 +9,7 @@
 #include "command/kernel_slots.h"
 #include "command/launch_groups.h"
 #include "command/parameters.h"
+#include "command/pointer_arg.h"
 #include "driver/quirk.h"
 #include "memory/buffer.h"
 #include "memory/image.h"
@@ -297,6 +299,42 @@ static cls_status check_call(const struct kernel *kernel, const cls_launch *laun
     return status ? status : read_shape(kernel, launch, shape);
 }
 
+/* Of checked arguments, none of which is a pointer. Leaves the stream. */
+static cls_status launch_by_handles(struct stream *stream, struct kernel_slot *slot,
+                                    struct command *command, const cls_arg *args, unsigned n_args,
+                                    uint64_t *position) {
+    cls_status status = set_all(stream, slot, args, n_args, command);
+    if (!status && RARELY(command->u.launch.shape.cut == CUT_IN_TWO)) {
+        command->type = &type_launch_in_two;
+        status = launch_rest_keep(slot->kernel, command);
+    }
+    const struct launch_args known = {.args = args, .count = n_args};
+    if (!RARELY(status))
+        return stream_submit_entered(stream, command, &known, position);
+    pthread_mutex_unlock(&stream->lock);
+    command_drop(command);
+    return status;
+}
+
+enum { MOST_ARGS_HERE = 16 };
+
+/* The same of any arguments. */
+static cls_status launch_by_pointers(struct stream *stream, struct kernel_slot *slot,
+                                     struct command *command, const cls_arg *args, unsigned n_args,
+                                     uint64_t *position) {
+    cls_arg here[MOST_ARGS_HERE];
+    cls_arg *found = n_args <= MOST_ARGS_HERE ? here : malloc(n_args * sizeof *found);
+    cls_status status = found ? pointer_args_find(args, n_args, found)
+                              : error_no_memory("for %u arguments", n_args);
+    if (!status)
+        status = launch_by_handles(stream, slot, command, found, n_args, position);
+    else
+        pthread_mutex_unlock(&stream->lock);
+    if (found != here)
+        free(found);
+    return status;
+}
+
 cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_launch *how,
                           const cls_arg *args, unsigned n_args, uint64_t *position) {
     struct command command;
@@ -310,17 +348,9 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
         pthread_mutex_unlock(&stream->lock);
         return status;
     }
-    status = set_all(stream, slot, args, n_args, &command);
-    if (!status && RARELY(command.u.launch.shape.cut == CUT_IN_TWO)) {
-        command.type = &type_launch_in_two;
-        status = launch_rest_keep(slot->kernel, &command);
-    }
-    const struct launch_args known = {.args = args, .count = n_args};
-    if (!RARELY(status))
-        return stream_submit_entered(stream, &command, &known, position);
-    pthread_mutex_unlock(&stream->lock);
-    command_drop(&command);
-    return status;
+    return RARELY(args_have_pointer(args, n_args))
+               ? launch_by_pointers(stream, slot, &command, args, n_args, position)
+               : launch_by_handles(stream, slot, &command, args, n_args, position);
 }
 
 /* Finds the stream, retained; for NULL the default stream of the kernel's context. */

@@ -5,6 +5,7 @@
 #include "command/kernel_slots.h"
 #include "command/launch_groups.h"
 #include "command/op.h"
+#include "command/pointer_arg.h"
 #include "memory/buffer.h"
 #include "stream/flight.h"
 #include "stream/stream.h"
@@ -53,11 +54,11 @@ static void add_arg(struct touches *touches, const struct device *device, const 
         return;
     const struct byte_span span = byte_span_1d(arg->u.part.offset, arg->size);
     const bool unknown = arg->access == CLS_ACCESS_UNKNOWN;
-    if (unknown && arg->kind != CLS_ARG_BUFFER_PART)
-        touches_add_whole(touches, device, buffer->memory, writable, true);
+    const bool writes = unknown ? writable : arg->access != CLS_ACCESS_READ;
+    if (arg_uses_all(arg) || (unknown && arg->kind != CLS_ARG_BUFFER_PART))
+        touches_add_whole(touches, device, buffer->memory, writes, unknown);
     else
-        touches_add_buffer(touches, device, buffer->memory, &span,
-                           unknown ? writable : arg->access != CLS_ACCESS_READ, unknown);
+        touches_add_buffer(touches, device, buffer->memory, &span, writes, unknown);
     buffer_put(buffer);
 }
 

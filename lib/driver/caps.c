@@ -18,7 +18,7 @@
 #include "driver/quirk.h"
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 28 };
+enum { CAPS_FORMAT = 29 };
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5

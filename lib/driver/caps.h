@@ -70,6 +70,11 @@ static inline bool caps_trusts(const struct caps *caps, enum trust which) {
     return caps->verdicts[which] != TRIAL_WRONG;
 }
 
+/* Whether a trial found the mechanism right: for what is not to be believed untried. */
+static inline bool caps_proves(const struct caps *caps, enum trust which) {
+    return caps->verdicts[which] == TRIAL_RIGHT;
+}
+
 /* The same for all use of sub-buffers but rectangles. */
 static inline bool caps_trusts_parts(const struct caps *caps) {
     return caps_trusts(caps, TRUST_SUB_BUFFER_ARGUMENTS) &&

@@ -44,6 +44,11 @@ static inline bool device_uses_host_cores(const struct device *device) {
     return device->info.type == CLS_DEVICE_CPU;
 }
 
+/* Whether clSetKernelArgSVMPointer may be called. */
+static inline bool device_takes_pointers(const struct device *device) {
+    return device->shares_coarsely || device->shares_finely;
+}
+
 /* The list of devices; an empty list is a success. */
 cls_status device_list(struct device *const **devices, size_t *count);
 

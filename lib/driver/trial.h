@@ -8,7 +8,8 @@
  * in turn, since drivers tell their special cases by that. The seed of the draws is part of the capability record.
  *
  * trial.c has the buffers and the trials of transfers, copies and fills; trial_rect.c those of rectangles,
- * trial_kernel.c those that launch kernels, trial_host.c those of memory that the host uses too.
+ * trial_kernel.c those that launch kernels, trial_host.c those of memory that the host uses too, trial_address.c those of
+ * addresses.
  */
 #ifndef CLSTREAM_DRIVER_TRIAL_H
 #define CLSTREAM_DRIVER_TRIAL_H
@@ -65,6 +66,10 @@ bool trial_of_sub_buffer_arguments(struct trial *trial);
 bool trial_of_mapped_memory(struct trial *trial);
 bool trial_of_host_memory(struct trial *trial);
 bool trial_of_shared_memory(struct trial *trial);
+
+/* trial_address.c */
+bool trial_of_addresses(struct trial *trial);
+bool trial_of_pointer_arguments(struct trial *trial);
 
 /* --- steps of a trial --- */
 

@@ -159,6 +159,18 @@ static const struct trust_row {
          .fault = {"shared_memory",
                    "Host and device do not see what the other wrote to shared virtual "
                    "memory; the library takes the device to have none."}},
+    [TRUST_ADDRESSES] =
+        {.meaning = "kernels reach a buffer at the address that a kernel told, which stays",
+         .is_right = trial_of_addresses,
+         .fault = {"addresses",
+                   "Buffers do not keep the address that a kernel tells, or kernels do not reach "
+                   "them there; addresses of buffers are refused."}},
+    [TRUST_POINTER_ARGUMENTS] =
+        {.meaning = "an argument that is given by address points there, at any offset",
+         .is_right = trial_of_pointer_arguments,
+         .fault = {"pointer_arguments",
+                   "Arguments that are given by address point elsewhere; parts of buffers are "
+                   "arguments at multiples of the base alignment only."}},
 };
 _Static_assert(sizeof rows / sizeof *rows == TRUSTS, "one row for each trust");
 
@@ -247,6 +259,15 @@ const cls_quirk *trust_fault_at(const struct device *device, const struct caps *
 cls_status trust_refuse(const struct device *device, enum trust which) {
     return error_set(CLS_ERROR_UNSUPPORTED, "%s, %s: %s", device->info.name, rows[which].fault.name,
                      rows[which].fault.reason);
+}
+
+cls_status trust_demand(const struct device *device, const struct caps *caps, enum trust which) {
+    if (caps_proves(caps, which))
+        return CLS_SUCCESS;
+    if (!caps_trusts(caps, which))
+        return trust_refuse(device, which);
+    return error_set(CLS_ERROR_UNSUPPORTED, "%s, %s: not tried, %s", device->info.name,
+                     rows[which].fault.name, caps->untried[0] ? caps->untried : "yet");
 }
 
 cls_status trust_check(const struct device *device, const struct caps *caps) {

@@ -39,6 +39,8 @@ enum trust {
     TRUST_MAPPED_MEMORY,
     TRUST_HOST_MEMORY,
     TRUST_SHARED_MEMORY,
+    TRUST_ADDRESSES,
+    TRUST_POINTER_ARGUMENTS,
     TRUSTS
 };
 
@@ -58,7 +60,10 @@ const cls_quirk *trust_fault_at(const struct device *device, const struct caps *
 /* CLS_ERROR_UNSUPPORTED with the row's reason. */
 cls_status trust_refuse(const struct device *device, enum trust which) COLD;
 
-/* The same for the first wrong mechanism that the library cannot do without; else CLS_SUCCESS. */
+/* For a mechanism that is not to be believed untried: the same where the trial failed, or could not be run. */
+cls_status trust_demand(const struct device *device, const struct caps *caps, enum trust which);
+
+/* CLS_ERROR_UNSUPPORTED with the reason for the first wrong mechanism that the library cannot do without; else CLS_SUCCESS. */
 cls_status trust_check(const struct device *device, const struct caps *caps);
 
 #endif

@@ -66,12 +66,13 @@ static cls_status copy_user_arg(struct node_arg *to, struct command *command, un
     const bool writable = !kernel_parameter_is_const(device, command->u.launch.instance, i);
     to->possible = from->access == CLS_ACCESS_UNKNOWN;
     to->writes = to->possible ? writable : from->access != CLS_ACCESS_READ;
-    to->whole = to->possible && from->kind != CLS_ARG_BUFFER_PART;
-    to->offset = to->whole ? 0 : from->u.part.offset;
+    const bool is_part = from->kind == CLS_ARG_BUFFER_PART;
+    to->whole = arg_uses_all(from) || (to->possible && !is_part);
+    to->offset = to->whole && !is_part ? 0 : from->u.part.offset;
     to->span = byte_span_1d(to->offset, to->size);
     to->buffer = from->u.buffer ? kept_buffer(command, from->u.buffer) : NULL;
     to->memory = to->buffer ? to->buffer->memory : NULL;
-    return from->kind == CLS_ARG_BUFFER_PART ? copy_part(command, to) : CLS_SUCCESS;
+    return is_part ? copy_part(command, to) : CLS_SUCCESS;
 }
 
 static void copy_op_arg(struct node_arg *to, const struct op_arg *from, struct graph_node *node) {

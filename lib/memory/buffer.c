@@ -6,6 +6,7 @@
 #include "driver/memory.h"
 #include "memory/buffer_map.h"
 #include "memory/mempool.h"
+#include "memory/pointers.h"
 #include "memory/share.h"
 #include "stream/context.h"
 #include "stream/hooks.h"
@@ -15,6 +16,8 @@ void buffer_end(struct buffer *buffer) {
     struct share *share =
         buffer->share; /* counts, and tells the race checker, for all its buffers */
     buffer_maps_end(buffer);
+    if (buffer->pointer.start)
+        pointers_forget(buffer);
     if (race_on() && !share)
         hooks.race.forget_memory(buffer->context->device, buffer->memory);
     if (buffer->host)

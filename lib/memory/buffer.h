@@ -43,6 +43,14 @@ struct buffer {
     bool is_private;
     _Atomic unsigned
         n_maps; /* maps of it (memory/buffer_map.h), those of an earlier life of the slot included */
+    struct buffer_pointer {
+        uintptr_t start; /* its pointer, that of an earlier life of the slot included; 0: none */
+        bool is_address; /* kernels see the memory there */
+        size_t reserved; /* bytes of the range that was reserved for it; 0: none */
+    } pointer;           /* under the lock of memory/pointers.c */
+
+    /* At which kernels see its memory; 0: not asked yet. Of a slot it outlasts the allocation */
+    _Atomic uint64_t address;
 
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */
@@ -133,6 +141,14 @@ bool host_is_buffer(const void *memory);
 
 /* Whether [memory, memory + bytes) lies within one block of cls_host_alloc. */
 bool host_is_pinned(const void *memory, size_t bytes);
+
+/* The block of cls_host_alloc or cls_host_register that has the byte. */
+struct host_block {
+    cls_context context;
+    void *start;
+    size_t bytes;
+};
+bool host_find_block(const void *memory, struct host_block *out);
 
 /* For the race checker: the place of host memory in the buffer of cls_host_buffer; false: it is in none. */
 bool host_find_place(const void *memory, struct memory_place *out, size_t *offset);

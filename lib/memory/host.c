@@ -61,6 +61,18 @@ bool host_is_pinned(const void *memory, size_t bytes) {
     return pinned;
 }
 
+bool host_find_block(const void *memory, struct host_block *out) {
+    pthread_rwlock_rdlock(&blocks_lock);
+    const size_t i = find(memory);
+    const struct pinned_block *block = i < n_blocks ? &blocks[i] : NULL;
+    const bool found = block && (uintptr_t)memory >= (uintptr_t)block->pinned.host;
+    if (found)
+        *out = (struct host_block){object_handle(&block->context->object), block->pinned.host,
+                                   block->pinned.bytes};
+    pthread_rwlock_unlock(&blocks_lock);
+    return found;
+}
+
 bool host_find_place(const void *memory, struct memory_place *out, size_t *offset) {
     pthread_rwlock_rdlock(&blocks_lock);
     const size_t i = find(memory);

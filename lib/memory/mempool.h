@@ -24,8 +24,8 @@
 #include <clstream/mempool.h>
 
 #include "base/handle.h"
+#include "base/size_class.h"
 #include "memory/buffer.h"
-#include "memory/size_class.h"
 
 struct context;
 struct magazine;

@@ -8,8 +8,8 @@
 #include <utlist.h>
 
 #include "base/error.h"
+#include "base/size_class.h"
 #include "driver/memory.h"
-#include "memory/size_class.h"
 #include "stream/context.h"
 
 enum { UNIT_SHIFT = 12 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pinned host memory that a context keeps. The driver maps and unmaps each piece, which takes tens of microseconds and more,
- * so what was given back is kept for the next call of its size class (memory/size_class.h). At most PINNED_KEPT bytes are
+ * so what was given back is kept for the next call of its size class (base/size_class.h). At most PINNED_KEPT bytes are
  * kept; those that were given back longest ago go first. Whoever gives memory back has waited for the commands that use it,
  * so that any work may have it next. cls_host_alloc and staged copies take their memory here.
  *

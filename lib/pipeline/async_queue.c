@@ -278,8 +278,12 @@ static unsigned kernel_buffers(const cls_compute *compute, cls_buffer *buffers) 
     unsigned n = 0;
     for (unsigned i = 0; i < compute->n_args; i++) {
         const cls_arg *arg = &compute->args[i];
+        struct pointed at;
         if (arg_is_memory(arg->kind) && arg->u.buffer)
             buffers[n++] = arg->u.buffer;
+        else if (arg->kind == CLS_ARG_POINTER && arg->u.pointer &&
+                 !pointer_find_buffer(arg->u.pointer, &at))
+            buffers[n++] = at.buffer;
     }
     return n;
 }

@@ -6,7 +6,7 @@
  *   arg_is_memory blocking_hold blocking_lock blocking_release blocking_unlock buffer_create_owned
  *   buffer_destroy_owned buffer_find buffer_get buffer_is_same_memory buffer_put check_may_block context_check
  *   context_get context_put copy_call_drop copy_call_prepare copy_call_submit_entered copy_is_direct deadline_after
- *   event_own event_refuse_owner event_snapshot explain_timeout host_alloc_owned launch_entered stream_create_owned
+ *   event_own event_refuse_owner event_snapshot explain_timeout host_alloc_owned launch_entered pointer_find_buffer stream_create_owned
  *   stream_destroy_owned stream_enter stream_enter_behind stream_failure_at stream_follow stream_get stream_mark
  *   stream_mark_to_wait stream_memory_waited stream_newest stream_put stream_query stream_wait stream_wait_for
  */
@@ -18,6 +18,7 @@
 #include "command/kernel.h"
 #include "memory/buffer.h"
 #include "memory/mempool.h"
+#include "memory/pointers.h"
 #include "stream/blocking.h"
 #include "stream/context.h"
 #include "stream/event.h"

@@ -182,8 +182,8 @@ struct command {
         } peer;
         struct host_copy_arguments {
             void *to;
-            const void *from;
-            struct rect_3d rect;
+            const void *from;    /* NULL: it is a fill */
+            struct rect_3d rect; /* of a fill `src.offset` is the byte */
         } host_copy;
         struct rect_arguments {
             cl_mem to, from;

@@ -71,6 +71,7 @@ struct context {
     bool has_shareable_pool; /* of the default pool. Constant once the user has the context */
     _Atomic(cl_sampler) samplers[SAMPLERS]; /* memory/image.c; owned; NULL until needed */
     _Atomic int images;    /* whether the driver's are right, by trial (memory/image.c) */
+    _Atomic int addresses; /* whether they are the host's, by trial (memory/pointer_place.c) */
     struct legacy *legacy; /* the legacy order: stream/legacy.c; NULL: not asked for. Constant */
 };
 

@@ -237,6 +237,7 @@ cls_timeline_wait pqq   cls_stream_signal_timeline ppq   cls_stream_wait_timelin
 cls_event_create ppp   cls_event_destroy p   cls_event_record pp   cls_event_query p   cls_event_synchronize p
 cls_event_wait pq   cls_event_elapsed ppp
 cls_buffer_create pzp   cls_buffer_destroy p   cls_buffer_get_size pp   cls_malloc_async pzp
+cls_buffer_get_pointer pp
 cls_image_create ppp   cls_image_destroy p   cls_image_from_host pppp   cls_image_to_host pppp
 cls_host_alloc pzp   cls_host_free p
 cls_context_can_share ppp   cls_buffer_create_shareable pzp   cls_buffer_open ppp   cls_buffer_export pp

@@ -63,6 +63,11 @@ class Buffer(capi.Handle):
         return make("cls_buffer_get_cl", self.handle)
 
     @property
+    def pointer(self):
+        """The pointer to the first byte, a number: for functions in C that take device pointers (clstream/pointer.h)."""
+        return make("cls_buffer_get_pointer", self.handle)
+
+    @property
     def nbytes(self):
         return make("cls_buffer_get_size", self.handle, type=ctypes.c_size_t)
 

@@ -92,6 +92,11 @@ class Arrays(unittest.TestCase):
         gc.collect()
         self.assertEqual(part.sum(), sum(range(4, 12)))
 
+    def test_a_pointer_is_one_number(self):
+        buffer, other = cs.Buffer(64), cs.Buffer(64)
+        self.assertEqual(buffer.pointer, buffer.pointer)
+        self.assertNotEqual(buffer.pointer, other.pointer)
+
 
 class SharedMemory(unittest.TestCase):
     def setUp(self):

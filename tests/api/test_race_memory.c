@@ -7,6 +7,7 @@
 #include <clstream/image.h>
 #include <clstream/managed.h>
 #include <clstream/mempool.h>
+#include <clstream/pointer.h>
 #include <clstream/share.h>
 
 static cls_buffer wrap(cl_mem memory) {
@@ -118,6 +119,30 @@ static void parts_of_one_buffer(bool clean) {
     OK(cls_buffer_destroy(part));
     OK(cls_buffer_destroy(whole));
     clReleaseMemObject(below);
+}
+
+static void by_pointers(bool clean) {
+    void *x;
+    OK(cls_buffer_get_pointer(w.x, &x));
+    OK(cls_memset_async(x, 7, 4, w.a));
+    OK(cls_memcpy_async((char *)x + (clean ? 4 : 3), w.words, 4, w.b));
+    OK(cls_context_synchronize(rig.context));
+}
+
+/* A kernel may use what is before its pointer. */
+static void before_a_pointer(bool clean) {
+    enum { APART = 4096 };
+    cls_buffer buffer = rig_cells(2 * APART / 4);
+    void *start;
+    rig_need("sub_buffer_arguments");
+    OK(cls_check_clear());
+    OK(cls_buffer_get_pointer(buffer, &start));
+    fill(buffer, 0, 4, w.a);
+    if (clean)
+        edge(w.a, w.b);
+    blur(cls_arg_pointer((char *)start + APART), cls_arg_buffer(w.y), w.b);
+    OK(cls_context_synchronize(rig.context));
+    OK(cls_buffer_destroy(buffer));
 }
 
 static void destroyed_stream(bool clean) {
@@ -336,6 +361,8 @@ static const struct CMUnitTest tests[] = {
     PAIR("one memory, a handle destroyed", one_memory_a_handle_destroyed, false,
          {"byte 3 of a buffer of 256"}),
     PAIR("parts of one buffer", parts_of_one_buffer, false, {"byte 1023 of a buffer of"}),
+    PAIR("by pointers", by_pointers, false, {"byte 3 of a buffer of 256"}),
+    PAIR("before a pointer", before_a_pointer, true, {"bytes 0 to 3 of a buffer of 8192"}),
     PAIR("destroyed stream", destroyed_stream, false, {"stream 'gone'"}),
     PAIR("mapped for writing", mapped_for_writing, false,
          {"('map') writes and command", "byte 31 of a buffer", "unmap them before"}),

@@ -160,6 +160,8 @@ static cls_status tell_plan(void *out) {
 #define FFT_RESULT(row)
 #endif
 
+#define POINTER_RESULT(row) row(cls_pointer_info, cls_pointer_get_info(&w, out))
+
 #define RESULTS(row)                                                                               \
     row(cls_device_info, cls_device_get_info(0, out)) row(                                         \
         cls_device_group_statistics,                                                               \
@@ -217,7 +219,8 @@ static cls_status tell_plan(void *out) {
                                                                     w.profile, 0, 1, out))         \
                                                                 row(cls_step_telemetry,            \
                                                                     step(NULL, out))               \
-                                                                    FFT_RESULT(row)
+                                                                    POINTER_RESULT(row)            \
+                                                                        FFT_RESULT(row)
 
 #define GETTER(type, call) \
     static cls_status get_##type(void *out) { return call; }

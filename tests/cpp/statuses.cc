@@ -37,8 +37,22 @@ static void test_shared_memory() {
     EXPECT(cls::buffer::open(*plain, *far).status() == CLS_ERROR_INVALID_VALUE);
 }
 
+/* Device memory by a pointer into a buffer. */
+static void test_pointers() {
+    const auto stream = cls::stream::create();
+    const auto buffer = cls::buffer::create(64);
+    const auto pointer = buffer->pointer<char>();
+    char got[3] = {0, 0, 0};
+    EXPECT(pointer && cls::memset_async(*pointer, 5, 64, *stream));
+    EXPECT(cls::memcpy_async(*pointer + 1, *pointer + 9, 8, *stream));
+    EXPECT(cls::memcpy_async(got, *pointer + 61, 3, *stream) && stream->synchronize());
+    EXPECT(got[0] == 5 && got[2] == 5);
+    EXPECT(cls::memcpy_async(got, *pointer + 62, 3, *stream).status() == CLS_ERROR_OUT_OF_RANGE);
+}
+
 int main() {
     test_shared_memory();
+    test_pointers();
     auto made = cls::stream::create();
     EXPECT(made && made.status() == CLS_SUCCESS);
     const cls::stream stream = std::move(*made);

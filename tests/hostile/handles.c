@@ -103,6 +103,8 @@ static void undo_out(const struct arg *arg, unsigned slot) {
             handle_rows[type].destroy(made);
     if (has_flag(arg, "pinned"))
         cls_host_free(made);
+    else if (has_flag(arg, "pointer"))
+        cls_device_free(made);
     else if (has_flag(arg, "map"))
         cls_buffer_unmap_async(stock.handles[BUFFER].live, made, NULL);
     else if (has_flag(arg, "cl_event"))

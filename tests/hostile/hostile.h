@@ -89,7 +89,7 @@ struct kind {
 
 /* Up to a null name. */
 extern const struct kind scalar_kinds[], struct_kinds[], handle_kinds[], view_kinds[],
-    matrix_kinds[], batch_kinds[], memory_kinds[], block_kinds[], image_kinds[];
+    matrix_kinds[], batch_kinds[], memory_kinds[], block_kinds[], image_kinds[], pointer_kinds[];
 
 bool has_flag(const struct arg *arg, const char *flag);
 /* The part of the flags before the first comma. */
@@ -202,6 +202,11 @@ extern const char stock_source[];
 
 /* Fills in the stock's values. */
 bool batches_make(void);
+
+/* Gets the pointer of the buffer that is to be an orphan, later told by the second; the pointer of a buffer. */
+bool pointers_make(void);
+void *pointers_orphan(void);
+void *pointers_of(cls_buffer buffer);
 
 bool stock_make(void);
 void stock_free(void);

@@ -337,7 +337,7 @@ static bool make_all_handles(void) {
     for (int type = CONTEXT + 1; type < HANDLE_TYPES; type++)
         if (!make_handles((enum handle_type)type, contexts->stale))
             return false;
-    return !cls_context_destroy(contexts->stale);
+    return pointers_make() && !cls_context_destroy(contexts->stale);
 }
 
 static void destroy_all_handles(void) {

@@ -297,7 +297,7 @@ static void bad_launch(const struct arg *arg, unsigned slot, struct bad_list *li
         add_bad(list, "a shape that is none", CLS_ERROR_INVALID_VALUE, of_pointer(&shapes[i]));
 }
 
-enum { LAUNCH_ARGS = 2, LAUNCHES = 15 };
+enum { LAUNCH_ARGS = 2, LAUNCHES = 18 };
 
 static union value good_args(const struct arg *arg, unsigned slot) {
     static cls_arg args[LAUNCH_ARGS];
@@ -320,6 +320,9 @@ static void bad_args(const struct arg *arg, unsigned slot, struct bad_list *list
         {cls_arg_buffer((cls_buffer)(uintptr_t)8), cls_arg_u32(7), CLS_ERROR_INVALID_HANDLE},
         {cls_arg_buffer(of->orphan), cls_arg_u32(7), CLS_ERROR_CONTEXT_DESTROYED},
         {cls_arg_buffer(of->foreign), cls_arg_u32(7), CLS_ERROR_WRONG_CONTEXT},
+        {cls_arg_pointer((void *)(uintptr_t)8), cls_arg_u32(7), CLS_ERROR_NOT_FOUND},
+        {cls_arg_pointer(pointers_orphan()), cls_arg_u32(7), CLS_ERROR_CONTEXT_DESTROYED},
+        {cls_arg_pointer(pointers_of(of->foreign)), cls_arg_u32(7), CLS_ERROR_WRONG_CONTEXT},
         {cls_arg_buffer_at(of->stale, 0, 4), cls_arg_u32(7), CLS_ERROR_INVALID_HANDLE},
         {cls_arg_buffer_at(of->orphan, 0, 4), cls_arg_u32(7), CLS_ERROR_CONTEXT_DESTROYED},
         {cls_arg_buffer_at(of->foreign, 0, 4), cls_arg_u32(7), CLS_ERROR_WRONG_CONTEXT},

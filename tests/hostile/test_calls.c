@@ -65,9 +65,9 @@ void add_bad(struct bad_list *list, const char *what, cls_status status, union v
 }
 
 static const struct kind *kind_of(const struct arg *arg) {
-    static const struct kind *const tables[] = {scalar_kinds, struct_kinds, handle_kinds,
-                                                view_kinds,   matrix_kinds, batch_kinds,
-                                                memory_kinds, image_kinds,  block_kinds};
+    static const struct kind *const tables[] = {
+        scalar_kinds, struct_kinds, handle_kinds, view_kinds,  matrix_kinds,
+        batch_kinds,  memory_kinds, image_kinds,  block_kinds, pointer_kinds};
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         for (const struct kind *kind = tables[i]; kind->name; kind++)
             if (!strcmp(kind->name, arg->kind))

@@ -11,8 +11,8 @@
 
 #include <clstream.h>
 
+#include "base/size_class.h"
 #include "memory/magazine.h"
-#include "memory/size_class.h"
 #include "stream/context.h"
 
 /* --- size classes --- */

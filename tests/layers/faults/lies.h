@@ -23,6 +23,12 @@
  *   mapped_memory         what the host writes first to mapped memory is lost
  *   host_memory           a buffer over memory of the host is a copy of it
  *   shared_memory         a buffer on top of shared memory is a copy of it
+ *   addresses             a buffer is elsewhere at each third launch that tells its address
+ *   pointer_arguments     an argument that is given by address points to a multiple of 128 bytes
+ *
+ * One is about addresses:
+ *
+ *   not_resident          kernels change nothing through addresses
  *
  * One is about images (driver/image_trial.c), with no entry in the record:
  *

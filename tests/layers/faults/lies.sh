@@ -31,6 +31,7 @@ lying() {
 trials_of() {
     case $1 in
     sub_buffer_reuse) echo sub_buffer_arguments ;;
+    not_resident) echo addresses ;;
     square_rectangles) echo rectangles padded_rows sub_buffer_rectangles ;;
     *) echo "$1" ;;
     esac
@@ -96,6 +97,9 @@ square_rectangles test_slices
 mapped_memory test_host_buffer
 host_memory test_host_registered
 shared_memory test_managed
+addresses ../device/test_addresses ../device/test_pointers
+not_resident ../device/test_addresses ../device/test_pointers
+pointer_arguments ../device/test_addresses test_buffer_parts
 END
 check 'image_layers: the calls say so' "$(lying image_layers "$top_builddir/tests/api/test_images" 2>&1 |
     grep -qF 'layers of a 1D array' || echo 'no reason')"

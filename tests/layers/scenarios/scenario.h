@@ -110,6 +110,9 @@ void scans(struct run *run);
 /* histogram.c */
 void histograms(struct run *run);
 
+/* pointers.c */
+void pointers(struct run *run);
+
 /* sparse.c */
 void sparse_product(struct run *run);
 

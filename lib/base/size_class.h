@@ -3,8 +3,8 @@
  * Size classes: one for each count of units up to 8, then 8 for each doubling, so that rounding up to
  * one costs at most an eighth. A unit is the alignment of every slot.
  */
-#ifndef CLSTREAM_MEMORY_SIZE_CLASS_H
-#define CLSTREAM_MEMORY_SIZE_CLASS_H
+#ifndef CLSTREAM_BASE_SIZE_CLASS_H
+#define CLSTREAM_BASE_SIZE_CLASS_H
 
 #include <stddef.h>
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The address at which kernels see a buffer: asked from the device once a buffer, and kept with it. */
+#ifndef CLSTREAM_MEMORY_ADDRESS_H
+#define CLSTREAM_MEMORY_ADDRESS_H
+
+#include <stdint.h>
+
+#include <clstream/address.h>
+
+struct buffer;
+
+/* Of a buffer that the caller keeps. Waits for the device's answer the first time, without a lock: not for work of the
+ * user's. The statuses of cls_buffer_get_address. */
+cls_status buffer_address(struct buffer *buffer, uint64_t *out);
+
+#endif
