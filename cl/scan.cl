@@ -118,34 +118,43 @@ static void store(const struct tiled *call, ulong i, const split *x) {
             call->out[i + w] = raw.each[w];
 }
 
-/* A bit for each element of a vector with which a segment begins. */
-static uint heads_of(const struct tiled *call, ulong i) {
+/* A bit for each of the `left` elements of a vector with which a segment begins. */
+#ifdef SEGMENTED
+typedef union { V(KEY) vector; KEY each[W]; } split_keys;
+
+static uint heads_among(const struct tiled *call, ulong i, uint left, const split_keys *keys) {
     uint heads = 0;
 #if defined(HEADS_EVERY)
     const ulong next = (call->every - i % call->every) % call->every;
     for (ulong w = next; w < W; w += call->every)
         heads |= 1u << w;
-#elif defined(SEGMENTED)
-    const uint left = (uint)clamp(left_of(call, i), 0L, (long)W);
-    union { V(KEY) vector; KEY each[W]; } keys;
-    if (left == W && (ulong)(call->keys + i) % (W * sizeof(KEY)) == 0)
-        keys.vector = *(global const V(KEY) *)(call->keys + i);
-    else
-        for (uint w = 0; w < W; w++)
-            keys.each[w] = w < left ? call->keys[i + w] : 0;
-#ifdef HEADS_FLAGS
-    for (uint w = 0; w < left; w++)
-        heads |= (uint)(keys.each[w] != 0) << w;
+#elif defined(HEADS_FLAGS)
+#pragma unroll
+    for (uint w = 0; w < W; w++)
+        heads |= (uint)(w < left && keys->each[w] != 0) << w;
 #else
-    KEY last = left > 0 && i > 0 ? call->keys[i - 1] : keys.each[0];
-    for (uint w = 0; w < left; w++) {
-        heads |= (uint)(keys.each[w] != last) << w;
-        last = keys.each[w];
+    KEY last = i > 0 ? call->keys[i - 1] : keys->each[0];
+#pragma unroll
+    for (uint w = 0; w < W; w++) {
+        heads |= (uint)(w < left && keys->each[w] != last) << w;
+        last = keys->each[w];
     }
-#endif
 #endif
     return heads;
 }
+
+static uint heads_of(const struct tiled *call, ulong i) {
+    const uint left = (uint)clamp(left_of(call, i), 0L, (long)W);
+    split_keys keys;
+#ifndef HEADS_EVERY
+    for (uint w = 0; w < W; w++)
+        keys.each[w] = w < left ? call->keys[i + w] : 0;
+#endif
+    return left > 0 ? heads_among(call, i, left, &keys) : 0;
+}
+#else
+static uint heads_of(const struct tiled *call, ulong i) { return 0; }
+#endif
 
 /* Scans a vector, inclusive; returns what it comes to. */
 static part vector_scan(split *x, uint heads) {
@@ -261,6 +270,20 @@ static STAGED staged_whole(const struct tiled *call, ulong i) { return load_vect
 #ifdef SEGMENTED
 #define FLAGGED
 static uchar flags_of(const struct tiled *call, ulong i, STAGED unused) { return heads_of(call, i); }
+static uchar flags_whole(const struct tiled *call, ulong i, STAGED unused) {
+    split_keys keys;
+#ifndef HEADS_EVERY
+    keys.vector = *(global const V(KEY) *)(call->keys + i);
+#endif
+    return heads_among(call, i, W, &keys);
+}
+static bool flags_are_aligned(const struct tiled *call) {
+#ifndef HEADS_EVERY
+    return (ulong)call->keys % (W * sizeof(KEY)) == 0;
+#else
+    return true;
+#endif
+}
 #endif
 static part vector_part(STAGED vector, uint heads) {
     split x = {vector};

@@ -66,40 +66,45 @@ static split load(const struct tiled *call, ulong i) {
     return x;
 }
 
-/* A bit for each element of a vector that is selected. */
-static uint selected(const struct tiled *call, ulong i, const split *x) {
-    const long left = left_of(call, i);
+typedef union { V(uchar) vector; uchar each[W]; } split_flags;
+
+/* A bit for each of the `left` elements of a vector that is selected. */
+static uint selected_of(const struct tiled *call, ulong i, long left, const split *x,
+                        const split_flags *flags) {
     uint bits = 0;
 #ifdef BY_VALUE
     union { V(VALUE(A)) vector; VALUE(A) each[W]; } all, with;
     all.vector = UNPACK(A, x->vector);
     with.vector = UNPACK(A, (V(MEMORY(A)))call->value);
 #endif
-#ifdef BY_FLAGS
-    union { V(uchar) vector; uchar each[W]; } flags;
-    if (left >= W && (ulong)(call->flags + i) % W == 0)
-        flags.vector = *(global const V(uchar) *)(call->flags + i);
-    else
-        for (uint w = 0; w < W; w++)
-            flags.each[w] = w < left ? call->flags[i + w] : 0;
-#endif
-    for (uint w = 0; w < W; w++)
-        if (w < left) {
+#pragma unroll
+    for (uint w = 0; w < W; w++) {
 #if defined(BY_FLAGS)
-            const bool is_selected = flags.each[w] != 0;
+        const bool is_selected = flags->each[w] != 0;
 #elif defined(BY_VALUE)
-            const bool is_selected = all.each[w] BY_VALUE with.each[w];
+        const bool is_selected = all.each[w] BY_VALUE with.each[w];
 #elif defined(BY_HEADS)
-            const MEMORY(A) last = w > 0 ? x->each[w - (w > 0)] : call->in[i - (i > 0)];
-            const bool is_selected = i + w == 0 || x->each[w] != last;
+        const MEMORY(A) last = w > 0 ? x->each[w - (w > 0)] : call->in[i - (i > 0)];
+        const bool is_selected = i + w == 0 || x->each[w] != last;
 #else
-            const bool is_last = w + 1 == left;
-            const MEMORY(A) next = w + 1 < W ? x->each[(w + 1) % W] : call->in[i + w + !is_last];
-            const bool is_selected = is_last || x->each[w] != next;
+        const bool is_last = i + w + 1 == call->count;
+        const MEMORY(A) next =
+            w + 1 < W ? x->each[(w + 1) % W] : call->in[i + w + (i + w + 1 < call->count)];
+        const bool is_selected = is_last || x->each[w] != next;
 #endif
-            bits |= (uint)is_selected << w;
-        }
+        bits |= (uint)(w < left && is_selected) << w;
+    }
     return bits;
+}
+
+static uint selected(const struct tiled *call, ulong i, const split *x) {
+    const long left = left_of(call, i);
+    split_flags flags;
+#ifdef BY_FLAGS
+    for (uint w = 0; w < W; w++)
+        flags.each[w] = w < left ? call->flags[i + w] : 0;
+#endif
+    return left > 0 ? selected_of(call, i, left, x, &flags) : 0;
 }
 
 #ifdef RUNS
@@ -152,6 +157,21 @@ static STAGED staged_whole(const struct tiled *call, ulong i) { return *(global 
 static uchar flags_of(const struct tiled *call, ulong i, STAGED vector) {
     const split x = {vector};
     return selected(call, i, &x);
+}
+static uchar flags_whole(const struct tiled *call, ulong i, STAGED vector) {
+    const split x = {vector};
+    split_flags flags;
+#ifdef BY_FLAGS
+    flags.vector = *(global const V(uchar) *)(call->flags + i);
+#endif
+    return selected_of(call, i, W, &x, &flags);
+}
+static bool flags_are_aligned(const struct tiled *call) {
+#ifdef BY_FLAGS
+    return (ulong)call->flags % W == 0;
+#else
+    return true;
+#endif
 }
 static part vector_part(STAGED unused, uint bits) { return part_of(popcount(bits), 0); }
 #endif

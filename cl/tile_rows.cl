@@ -8,7 +8,8 @@
  *
  *     STAGED            the type of a vector of the tile
  *     staged_load()     the vector from an element on; staged_whole() where all of its elements are there
- *     FLAGGED           where elements, 8 of a vector at most, have a bit each, which flags_of() gives
+ *     FLAGGED           where elements, 8 of a vector at most, have a bit each, which flags_of() gives, and flags_whole() where
+ *                       all are there and flags_are_aligned()
  *     vector_part()     what a vector comes to
  */
 #ifndef RUNS
@@ -41,24 +42,42 @@ static uint run_flags(const local struct tile_room *room, uint row) {
 #endif
 }
 
-static void keep_vector(const struct tiled *call, ulong tile, uint at, STAGED vector) {
-    call->room_of_tile->vectors[at] = vector;
-#ifdef FLAGGED
-    call->room_of_tile->flags[at] = flags_of(call, element_of(call, tile, at), vector);
+#ifndef FLAGGED
+#define flags_are_aligned(call) true
 #endif
+
+/* Without a branch, so that all loads are under way before the first is waited for. */
+static void stage_whole(const struct tiled *call, ulong tile) {
+#pragma unroll
+    for (uint r = 0; r < ROWS; r++) {
+        const ulong i = element_of(call, tile, in_row(r));
+        const STAGED vector = staged_whole(call, i);
+        call->room_of_tile->vectors[in_row(r)] = vector;
+#ifdef FLAGGED
+        call->room_of_tile->flags[in_row(r)] = flags_whole(call, i, vector);
+#endif
+    }
+}
+
+static void stage_some(const struct tiled *call, ulong tile) {
+    for (uint r = 0; r < ROWS; r++) {
+        const ulong i = element_of(call, tile, in_row(r));
+        const STAGED vector = staged_load(call, i);
+        call->room_of_tile->vectors[in_row(r)] = vector;
+#ifdef FLAGGED
+        call->room_of_tile->flags[in_row(r)] = flags_of(call, i, vector);
+#endif
+    }
 }
 
 /* Brings a tile to local memory. `total` gets what it comes to; returns what its elements before the item's run do. */
 static part tile_stage(const struct tiled *call, ulong tile, part *total) {
     local struct tile_room *room = call->room_of_tile;
     part mine = part_none();
-    if (tile_is_whole(call, tile))
-#pragma unroll
-        for (uint r = 0; r < ROWS; r++)
-            keep_vector(call, tile, in_row(r), staged_whole(call, element_of(call, tile, in_row(r))));
+    if (tile_is_whole(call, tile) && flags_are_aligned(call))
+        stage_whole(call, tile);
     else
-        for (uint r = 0; r < ROWS; r++)
-            keep_vector(call, tile, in_row(r), staged_load(call, element_of(call, tile, in_row(r))));
+        stage_some(call, tile);
     SYNC();
 #pragma unroll
     for (uint r = 0; r < ROWS; r++)
