@@ -9,6 +9,7 @@
 #include "command/launch_groups.h"
 #include "command/parameters.h"
 #include "driver/quirk.h"
+#include "memory/address.h"
 #include "memory/buffer.h"
 #include "memory/image.h"
 #include "memory/part.h"
@@ -229,6 +230,25 @@ COLD static cls_status set_part(struct kernel_slot *slot, unsigned i, const cls_
     return status ? status : kernel_slot_tell(slot, i, arg, part->memory);
 }
 
+/* Passes the address by value, and keeps the buffer. */
+COLD static cls_status set_address(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                                   struct command *command) {
+    struct buffer *buffer;
+    uint64_t address;
+    cls_status status = get_buffer(slot->kernel, i, arg, NULL, command, &buffer);
+    if (!status && arg->u.part.offset > buffer->bytes)
+        status = error_set(CLS_ERROR_OUT_OF_RANGE,
+                           "argument %u is the address of byte %zu of a buffer of %zu bytes", i,
+                           arg->u.part.offset, buffer->bytes);
+    if (!status)
+        status = buffer_address(buffer, &address);
+    if (status)
+        return status;
+    address += arg->u.part.offset;
+    const cls_arg value = cls_arg_u64(address);
+    return kernel_slot_tell(slot, i, &value, NULL);
+}
+
 static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
                           const struct refs *lender, struct command *command) {
     const bool known = kernel_slot_knows(slot, i, arg);
@@ -237,6 +257,8 @@ static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *a
         return set_buffer(slot, i, arg, known, lender, command);
     if (!status && RARELY(arg->kind == CLS_ARG_BUFFER_PART))
         return set_part(slot, i, arg, command);
+    if (!status && RARELY(arg->kind == CLS_ARG_ADDRESS))
+        return set_address(slot, i, arg, command);
     if (!status && arg->kind == CLS_ARG_IMAGE)
         return set_image(slot, i, arg, known, lender, command);
     if (!status && !known && RARELY(arg->kind == CLS_ARG_SAMPLER))
@@ -255,15 +277,57 @@ static bool has_part(const cls_arg *args, unsigned n_args) {
     return found;
 }
 
-static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const cls_arg *args,
-                          unsigned n_args, struct command *command) {
-    const bool keeps_more = command->u.launch.shape.cut == CUT_IN_TWO || has_part(args, n_args);
+/* --- buffers that the kernel reaches through addresses --- */
+
+static cls_status keep_reached(const struct kernel *kernel, unsigned i, const cls_arg *arg,
+                               struct command *command) {
+    struct buffer *buffer;
+    if (arg->kind != CLS_ARG_BUFFER || (unsigned)arg->access > CLS_ACCESS_READ_WRITE)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "'%s': what it reaches are buffers, made by cls_arg_buffer and its kind; "
+                         "number %u is something else",
+                         kernel->label, i);
+    cls_status status = buffer_get(arg->u.buffer, &buffer);
+    if (status)
+        return status;
+    if (buffer->context != kernel->context)
+        status = error_set(CLS_ERROR_WRONG_CONTEXT,
+                           "'%s': number %u that it reaches is a buffer of another context",
+                           kernel->label, i);
+    if (!status && arg->access)
+        status = copy_check_range(buffer, arg->u.part.offset, arg->size);
+    if (!status)
+        status = buffer_check_address(buffer);
+    if (!status)
+        status = command_keep(command, &buffer->object);
+    if (status)
+        buffer_put(buffer);
+    return status;
+}
+
+COLD static cls_status keep_all_reached(const struct kernel *kernel, const cls_launch *how,
+                                        struct command *command) {
+    cls_status status = CLS_SUCCESS;
+    if (!how->reaches)
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s': the list of %u buffers reached is null",
+                         kernel->label, how->n_reaches);
+    for (unsigned i = 0; i < how->n_reaches && !status; i++)
+        status = keep_reached(kernel, i, &how->reaches[i], command);
+    return status;
+}
+
+static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const cls_launch *how,
+                          const cls_arg *args, unsigned n_args, struct command *command) {
+    const bool keeps_more =
+        command->u.launch.shape.cut == CUT_IN_TWO || how->n_reaches || has_part(args, n_args);
     const struct refs *lender = n_args <= COMMAND_REFS && !keeps_more
                                     ? flights_lender(&stream->flights, stream->max_in_flight)
                                     : NULL;
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < n_args && !status; i++)
         status = set_one(slot, i, &args[i], lender, command);
+    if (RARELY(how->n_reaches) && !status)
+        status = keep_all_reached(slot->kernel, how, command);
     return status;
 }
 
@@ -310,12 +374,13 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
         pthread_mutex_unlock(&stream->lock);
         return status;
     }
-    status = set_all(stream, slot, args, n_args, &command);
+    status = set_all(stream, slot, how, args, n_args, &command);
     if (!status && RARELY(command.u.launch.shape.cut == CUT_IN_TWO)) {
         command.type = &type_launch_in_two;
         status = launch_rest_keep(slot->kernel, &command);
     }
-    const struct launch_args known = {.args = args, .count = n_args};
+    const struct launch_args known = {
+        .args = args, .count = n_args, .reaches = how->reaches, .n_reaches = how->n_reaches};
     if (!RARELY(status))
         return stream_submit_entered(stream, &command, &known, position);
     pthread_mutex_unlock(&stream->lock);

@@ -249,6 +249,20 @@ static cls_status make_parts(const struct graph_body *body, const struct graph_s
     return status;
 }
 
+enum slot_addresses graph_body_addresses(const struct graph_body *body,
+                                         const struct graph_slot *slot) {
+    enum slot_addresses found = SLOT_WITHOUT;
+    for (unsigned at = slot->first; at != NO_USE; at = body->uses[at].next) {
+        const struct body_node *node = &body->nodes[body->uses[at].node];
+        const unsigned arg = at - node->first;
+        if (node->node->n_reached && arg >= node_n_passed(node->node))
+            return SLOT_IN_MEMORY;
+        if (node->node->n_args && node->node->args[arg].kind == CLS_ARG_ADDRESS)
+            found = SLOT_IN_ARGUMENTS;
+    }
+    return found;
+}
+
 cls_status graph_body_bind(struct graph_body *body, struct graph_slot *slot,
                            struct buffer *buffer) {
     struct graph_slot made = {.bound = NULL};

@@ -3,7 +3,7 @@
  * All that lib/graph may use of the rooms below it, but base/ and driver/: no other file of it includes headers of those,
  * and of the functions of stream/, memory/, command/, check/ and api/ it calls these only:
  *
- *   abandon_command arg_is_memory blocking_lock blocking_unlock buffer_abandon buffer_allocate buffer_get
+ *   abandon_command arg_is_memory arg_names_memory blocking_lock blocking_unlock buffer_abandon buffer_address buffer_allocate buffer_get
  *   buffer_new_uncounted buffer_part_new buffer_put check_may_block command_drop command_init command_keep
  *   command_label context_check context_count_graph_memory context_count_memory context_get context_gone
  *   context_put dep_release deps_add deps_items engine_is_down event_enter event_latest event_new_serial
@@ -27,6 +27,7 @@
 #include "command/kernel.h"
 #include "command/launch_groups.h"
 #include "command/op.h"
+#include "memory/address.h"
 #include "memory/buffer.h"
 #include "memory/image.h"
 #include "memory/part.h"

@@ -34,14 +34,18 @@ static cls_status ask_by(struct context *context, cl_kernel kernel, cl_mem memor
     return status;
 }
 
-COLD static cls_status ask(struct buffer *buffer, uint64_t *out) {
-    struct context *context = buffer->context;
-    cl_kernel kernel;
+cls_status buffer_check_address(const struct buffer *buffer) {
     if (buffer->capture)
         return error_set(CLS_ERROR_UNSUPPORTED,
                          "a buffer that was allocated in a capture has other memory in each graph: "
                          "it has no address");
-    cls_status status = trust_demand(context->device, context->caps, TRUST_ADDRESSES);
+    return trust_demand(buffer->context->device, buffer->context->caps, TRUST_ADDRESSES);
+}
+
+COLD static cls_status ask(const struct buffer *buffer, uint64_t *out) {
+    struct context *context = buffer->context;
+    cl_kernel kernel;
+    cls_status status = buffer_check_address(buffer);
     if (!status)
         status = open_kernel(context, &kernel);
     if (status)

@@ -17,11 +17,21 @@ static const char source[] = "kernel void add_at(ulong at, uint n, uint what) {\
                              "    global uint *cells = (global uint *)at;\n"
                              "    if (get_global_id(0) < n)\n"
                              "        cells[get_global_id(0)] += what;\n"
+                             "}\n"
+                             "typedef struct { ulong from[3], to; } rows;\n"
+                             "kernel void sum_rows(global const rows *table, uint n, uint times) {\n"
+                             "    const uint i = (uint)get_global_id(0);\n"
+                             "    for (uint t = 0; t < times && i < n; t++) {\n"
+                             "        uint sum = 0;\n"
+                             "        for (uint row = 0; row < 3; row++)\n"
+                             "            sum += ((global const uint *)table->from[row])[i];\n"
+                             "        ((global uint *)table->to)[i] = sum;\n"
+                             "    }\n"
                              "}\n";
 
 static struct world {
     cls_program program;
-    cls_kernel add_at;
+    cls_kernel add_at, sum_rows;
 } w;
 
 static int setup(void **state) {
@@ -29,11 +39,13 @@ static int setup(void **state) {
         return -1;
     OK(cls_program_from_source(rig.context, source, "addresses.cl", NULL, &w.program));
     OK(cls_kernel_create(w.program, "add_at", &w.add_at));
+    OK(cls_kernel_create(w.program, "sum_rows", &w.sum_rows));
     return 0;
 }
 
 static int teardown(void **state) {
     OK(cls_kernel_destroy(w.add_at));
+    OK(cls_kernel_destroy(w.sum_rows));
     OK(cls_program_destroy(w.program));
     return rig_teardown(state);
 }
@@ -141,7 +153,7 @@ static void test_unified(void **state) {
     OK(status);
     const cls_status asked = cls_buffer_get_address(buffer, &address);
     assert_true(asked == CLS_SUCCESS || asked == CLS_ERROR_INVALID_STATE);
-    OK(cls_prefetch_async(buffer, CLS_TO_DEVICE, NULL));
+    OK(cls_prefetch(buffer, CLS_TO_DEVICE, NULL));
     expect_added(buffer, "unified");
     OK(cls_buffer_destroy(buffer));
 }
@@ -154,12 +166,190 @@ static void test_pinned(void **state) {
     OK(cls_host_alloc(rig.context, BYTES, &host));
     const cls_status status = cls_host_buffer(host, &buffer);
     if (status == CLS_SUCCESS) {
-        OK(cls_prefetch_async(buffer, CLS_TO_DEVICE, NULL));
+        OK(cls_prefetch(buffer, CLS_TO_DEVICE, NULL));
         expect_added(buffer, "pinned");
     }
     OK(cls_host_free(host));
     if (status)
         SKIP_BECAUSE("pinned memory is no buffer on this device");
+}
+
+/* --- what a launch reaches --- */
+
+enum { ROWS = 3 };
+
+/* Three rows and their sum, which a kernel finds by a table. */
+struct table {
+    cls_buffer table, from[ROWS], to;
+};
+
+static void table_make(struct table *t, uint32_t salt) {
+    uint32_t cells[CELLS];
+    uint64_t at[ROWS + 1];
+    for (uint32_t row = 0; row < ROWS; row++) {
+        t->from[row] = rig_cells(CELLS);
+        for (uint32_t i = 0; i < CELLS; i++)
+            cells[i] = (i + 1) * (row + 1) + salt;
+        OK(cls_copy_h2d(t->from[row], 0, cells, BYTES, NULL));
+        at[row] = address_of(t->from[row]);
+    }
+    t->to = rig_cells(CELLS);
+    at[ROWS] = address_of(t->to);
+    OK(cls_buffer_create(rig.context, sizeof at, &t->table));
+    OK(cls_copy_h2d(t->table, 0, at, sizeof at, NULL));
+}
+
+static void table_end(const struct table *t) {
+    for (int row = 0; row < ROWS; row++)
+        OK(cls_buffer_destroy(t->from[row]));
+    OK(cls_buffer_destroy(t->to));
+    OK(cls_buffer_destroy(t->table));
+}
+
+static cls_status sum_rows(const struct table *t, cls_stream stream, uint32_t times) {
+    const cls_arg reaches[] = {cls_arg_reads(t->from[0], 0, BYTES), cls_arg_buffer(t->from[1]),
+                               cls_arg_reads(t->from[2], 0, BYTES),
+                               cls_arg_writes(t->to, 0, BYTES)};
+    cls_launch launch = cls_launch_1d(CELLS);
+    launch.reaches = reaches;
+    launch.n_reaches = ROWS + 1;
+    const cls_arg args[] = {cls_arg_reads(t->table, 0, 8 * (ROWS + 1)), cls_arg_u32(CELLS),
+                            cls_arg_u32(times)};
+    return cls_kernel_launch_async(w.sum_rows, &launch, args, 3, stream);
+}
+
+static void expect_sums(cls_buffer to, uint32_t salt) {
+    uint32_t cells[CELLS];
+    OK(cls_buffer_to_host(to, cells, BYTES));
+    for (uint32_t i = 0; i < CELLS; i++)
+        assert_int_equal(cells[i], 6 * (i + 1) + ROWS * salt);
+}
+
+static void test_kernels_follow_a_table(void **state) {
+    (void)state;
+    rig_need("addresses");
+    const cls_stream stream = rig_stream();
+    struct table t;
+    table_make(&t, 5);
+    for (int round = 0; round < 20; round++)
+        OK(sum_rows(&t, stream, 1));
+    OK(cls_stream_synchronize(stream));
+    expect_sums(t.to, 5);
+    table_end(&t);
+    OK(cls_stream_destroy(stream));
+}
+
+/* New memory of the same sizes comes while the launch runs: it must not be given what the launch reaches. */
+static void test_what_is_reached_is_kept(void **state) {
+    (void)state;
+    rig_need("addresses");
+    enum { OTHERS = 8 };
+    const cls_stream stream = rig_stream();
+    const uint32_t nonsense = 0xdeadbeef;
+    cls_buffer others[OTHERS];
+    struct gate gate;
+    struct table t;
+    uint32_t cells[CELLS];
+    gate_init(&gate);
+    table_make(&t, 9);
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(sum_rows(&t, stream, 1));
+    OK(cls_copy_d2h_async(cells, t.to, 0, BYTES, stream));
+    gate_await(&gate);
+    table_end(&t);
+    for (int i = 0; i < OTHERS; i++) {
+        others[i] = rig_cells(CELLS);
+        OK(cls_fill(others[i], 0, BYTES, &nonsense, sizeof nonsense, NULL));
+    }
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    for (uint32_t i = 0; i < CELLS; i++)
+        assert_int_equal(cells[i], 6 * (i + 1) + ROWS * 9);
+    for (int i = 0; i < OTHERS; i++) {
+        assert_int_equal(rig_cell(others[i], 7), nonsense);
+        OK(cls_buffer_destroy(others[i]));
+    }
+    gate_destroy(&gate);
+    OK(cls_stream_destroy(stream));
+}
+
+/* A captured launch keeps them as long as the graph. */
+static void test_graphs_keep_what_is_reached(void **state) {
+    (void)state;
+    rig_need("addresses");
+    const cls_stream stream = rig_stream();
+    struct table t;
+    cls_buffer other = rig_cells(CELLS), copy = rig_cells(CELLS);
+    table_make(&t, 3);
+    OK(cls_stream_begin_capture(stream, "rows"));
+    OK(sum_rows(&t, stream, 1));
+    OK(cls_copy_d2d_async(copy, 0, t.to, 0, BYTES, stream));
+    const cls_graph_exec exec = rig_end_capture(stream);
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_graph_bind(exec, t.from[1], other));
+    expect_detail("reaches");
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_graph_bind(exec, t.to, other));
+    table_end(&t);
+    for (int round = 0; round < 3; round++)
+        OK(cls_graph_launch_async(exec, stream));
+    OK(cls_stream_synchronize(stream));
+    expect_sums(copy, 3);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(other));
+    OK(cls_buffer_destroy(copy));
+    OK(cls_stream_destroy(stream));
+}
+
+/* --- addresses as arguments --- */
+
+static cls_status add_at(cls_arg at, uint32_t n, uint32_t what, cls_stream stream) {
+    const cls_launch launch = cls_launch_1d(CELLS);
+    const cls_arg args[] = {at, cls_arg_u32(n), cls_arg_u32(what)};
+    return cls_kernel_launch_async(w.add_at, &launch, args, 3, stream);
+}
+
+static void test_an_argument_may_be_an_address(void **state) {
+    (void)state;
+    rig_need("addresses");
+    const cls_stream stream = rig_stream();
+    const cls_buffer cells = rig_cells(CELLS);
+    uint32_t wanted[CELLS] = {0}, seen[CELLS];
+    for (uint32_t round = 0; round < 30; round++) {
+        const uint32_t first = round * 29 % CELLS, n = (CELLS - first) / (round % 3 + 1);
+        OK(add_at(cls_arg_address(cells, first * 4), n, round, stream));
+        for (uint32_t i = 0; i < n; i++)
+            wanted[first + i] += round;
+    }
+    OK(add_at(cls_arg_address(cells, BYTES), 0, 1, stream)); /* its end is no byte of it */
+    OK(cls_copy_d2h(seen, cells, 0, BYTES, stream));
+    assert_memory_equal(seen, wanted, BYTES);
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_graphs_change_addresses(void **state) {
+    (void)state;
+    rig_need("addresses");
+    const cls_stream stream = rig_stream();
+    const cls_buffer first = rig_cells(CELLS), second = rig_cells(CELLS);
+    OK(cls_stream_begin_capture(stream, "addresses"));
+    OK(add_at(cls_arg_address(first, 40), 100, 1, stream));
+    const cls_graph_exec exec = rig_end_capture(stream);
+    OK(cls_graph_launch_async(exec, stream));
+    OK(cls_graph_bind(exec, first, second));
+    OK(cls_graph_launch_async(exec, stream));
+    OK(cls_graph_launch_async(exec, stream));
+    OK(cls_graph_bind(exec, first, first));
+    OK(cls_graph_launch_async(exec, stream));
+    OK(cls_stream_synchronize(stream));
+    for (size_t i = 0; i < CELLS; i += 3) {
+        const bool is_there = i >= 10 && i < 110;
+        assert_int_equal(rig_cell(first, i), is_there ? 2 : 0);
+        assert_int_equal(rig_cell(second, i), is_there ? 2 : 0);
+    }
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(first));
+    OK(cls_buffer_destroy(second));
+    OK(cls_stream_destroy(stream));
 }
 
 /* --- what is refused --- */
@@ -174,6 +364,47 @@ static void test_without_the_trust_there_are_none(void **state) {
     expect_detail("addresses: ");
     assert_true(address == 5);
     OK(cls_buffer_destroy(cells));
+}
+
+static cls_status launch_reaching(const cls_arg *reaches, unsigned n) {
+    cls_launch launch = cls_launch_1d(1);
+    launch.reaches = reaches;
+    launch.n_reaches = n;
+    const cls_arg args[] = {cls_arg_u64(0), cls_arg_u32(0), cls_arg_u32(0)};
+    return cls_kernel_launch_async(w.add_at, &launch, args, 3, NULL);
+}
+
+static void test_bad_lists_are_refused(void **state) {
+    (void)state;
+    rig_need("addresses");
+    const cls_buffer cells = rig_cells(CELLS);
+    const cls_arg values[] = {cls_arg_buffer(cells), cls_arg_u32(1)};
+    const cls_arg part = cls_arg_buffer_at(cells, 0, 4), at = cls_arg_address(cells, 0);
+    const cls_arg none = cls_arg_buffer(NULL), far = cls_arg_reads(cells, 4, BYTES);
+    const cls_arg good = cls_arg_reads(cells, 4, 4);
+    cls_context other;
+    cls_buffer foreign;
+    OK(cls_context_create(NULL, &other));
+    OK(cls_buffer_create(other, BYTES, &foreign));
+    const cls_arg of_other = cls_arg_buffer(foreign);
+    EXPECT(CLS_ERROR_INVALID_VALUE, launch_reaching(NULL, 1));
+    EXPECT(CLS_ERROR_INVALID_VALUE, launch_reaching(values, 2));
+    EXPECT(CLS_ERROR_INVALID_VALUE, launch_reaching(&part, 1));
+    EXPECT(CLS_ERROR_INVALID_VALUE, launch_reaching(&at, 1));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, launch_reaching(&none, 1));
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, launch_reaching(&far, 1));
+    EXPECT(CLS_ERROR_WRONG_CONTEXT, launch_reaching(&of_other, 1));
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, add_at(cls_arg_address(cells, BYTES + 1), 0, 1, NULL));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, add_at(cls_arg_address(NULL, 0), 0, 1, NULL));
+    EXPECT(CLS_ERROR_WRONG_CONTEXT, add_at(cls_arg_address(foreign, 0), 0, 1, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, add_at(cls_arg_buffer(cells), 0, 1, NULL));
+    OK(launch_reaching(&good, 1));
+    OK(launch_reaching(NULL, 0));
+    OK(cls_context_destroy(other));
+    EXPECT(CLS_ERROR_CONTEXT_DESTROYED, launch_reaching(&of_other, 1));
+    OK(cls_buffer_destroy(foreign));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_synchronize(NULL));
 }
 
 static void test_memory_of_captures_has_none(void **state) {
@@ -214,6 +445,12 @@ int main(void) {
         cmocka_unit_test(test_shareable_and_opened),
         cmocka_unit_test(test_unified),
         cmocka_unit_test(test_pinned),
+        cmocka_unit_test(test_kernels_follow_a_table),
+        cmocka_unit_test(test_what_is_reached_is_kept),
+        cmocka_unit_test(test_graphs_keep_what_is_reached),
+        cmocka_unit_test(test_an_argument_may_be_an_address),
+        cmocka_unit_test(test_graphs_change_addresses),
+        cmocka_unit_test(test_bad_lists_are_refused),
         cmocka_unit_test(test_without_the_trust_there_are_none),
         cmocka_unit_test(test_memory_of_captures_has_none),
         cmocka_unit_test(test_host_functions_may_ask),
