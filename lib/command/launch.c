@@ -8,6 +8,7 @@
 #include "command/kernel_slots.h"
 #include "command/launch_groups.h"
 #include "command/parameters.h"
+#include "command/pointed.h"
 #include "driver/quirk.h"
 #include "memory/address.h"
 #include "memory/buffer.h"
@@ -194,6 +195,8 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
     const cl_mem memory = buffer ? buffer->memory : NULL;
     if (RARELY(status) || (known && kernel_slot_has(slot, i, memory)))
         return status;
+    if (RARELY(kernel_is_pointed(slot->kernel, i)))
+        return kernel_slot_point(slot, i, arg, buffer, 0);
     return kernel_slot_tell(slot, i, arg, memory);
 }
 
@@ -214,12 +217,30 @@ static cls_status set_sampler(struct kernel_slot *slot, unsigned i, const cls_ar
     return status ? status : kernel_slot_tell(slot, i, arg, sampler);
 }
 
+/* A part that begins anywhere, where the device takes addresses. */
+static bool is_passed_by_address(const struct kernel *kernel, unsigned i,
+                                 const struct buffer *buffer, size_t offset) {
+    return kernel_is_pointed(kernel, i) ||
+           (!buffer_part_is_aligned(buffer, offset) && kernel_may_point(kernel));
+}
+
+static cls_status point_at_part(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                                struct buffer *buffer) {
+    cls_status status = buffer_part_check(buffer, arg->u.part.offset, arg->size);
+    if (status)
+        return status;
+    kernel_point(slot->kernel, i);
+    return kernel_slot_point(slot, i, arg, buffer, arg->u.part.offset);
+}
+
 /* The command keeps the buffer, which those look for who ask who uses it, and the part. */
 COLD static cls_status set_part(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
                                 struct command *command) {
     struct buffer *buffer;
     struct buffer_part *part;
     cls_status status = get_buffer(slot->kernel, i, arg, NULL, command, &buffer);
+    if (!status && is_passed_by_address(slot->kernel, i, buffer, arg->u.part.offset))
+        return point_at_part(slot, i, arg, buffer);
     if (!status)
         status = buffer_part_new(buffer, arg->u.part.offset, arg->size, &part);
     if (status)

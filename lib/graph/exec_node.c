@@ -55,6 +55,10 @@ static cls_status set_arg(const struct node_change *setting, unsigned i) {
     cl_kernel instance = setting->item->instance;
     if (arg->kind == CLS_ARG_ADDRESS)
         return set_address(setting, i);
+    if (arg->kind != CLS_ARG_IMAGE && arg_is_memory(arg->kind) &&
+        kernel_is_pointed(setting->item->kernel, i))
+        return kernel_set_pointed(setting->item->kernel, instance, i, setting->places[i].buffer,
+                                  arg->kind == CLS_ARG_BUFFER_PART ? arg->offset : 0);
     if (arg_is_memory(arg->kind))
         return kernel_set_arg(device, instance, i, sizeof(cl_mem), &setting->places[i].memory);
     return kernel_set_arg(device, instance, i, arg->size,

@@ -23,6 +23,8 @@ static struct buffer *kept_buffer(const struct command *command, cls_buffer hand
 /* The kernel gets a part of its own, since the command's belongs to nobody in particular. */
 static cls_status copy_part(struct command *command, struct node_arg *arg) {
     struct buffer_part *part;
+    if (!buffer_part_is_aligned(arg->buffer, arg->offset))
+        return CLS_SUCCESS; /* it is passed by its address */
     cls_status status = buffer_part_new(arg->buffer, arg->offset, arg->size, &part);
     if (status)
         return status;

@@ -11,27 +11,33 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-enum { CELLS = 1000, BYTES = CELLS * 4 };
+enum { WIDTHS = 5, CELLS = 1000, BYTES = CELLS * 4 };
 
-static const char source[] = "kernel void add_at(ulong at, uint n, uint what) {\n"
-                             "    global uint *cells = (global uint *)at;\n"
-                             "    if (get_global_id(0) < n)\n"
-                             "        cells[get_global_id(0)] += what;\n"
-                             "}\n"
-                             "typedef struct { ulong from[3], to; } rows;\n"
-                             "kernel void sum_rows(global const rows *table, uint n, uint times) {\n"
-                             "    const uint i = (uint)get_global_id(0);\n"
-                             "    for (uint t = 0; t < times && i < n; t++) {\n"
-                             "        uint sum = 0;\n"
-                             "        for (uint row = 0; row < 3; row++)\n"
-                             "            sum += ((global const uint *)table->from[row])[i];\n"
-                             "        ((global uint *)table->to)[i] = sum;\n"
-                             "    }\n"
-                             "}\n";
+static const char source[] =
+    "kernel void add_at(ulong at, uint n, uint what) {\n"
+    "    global uint *cells = (global uint *)at;\n"
+    "    if (get_global_id(0) < n)\n"
+    "        cells[get_global_id(0)] += what;\n"
+    "}\n"
+    "#define MOVE(name, type) kernel void name(global type *to, global const type *from) { \\\n"
+    "    to[get_global_id(0)] = from[get_global_id(0)]; }\n"
+    "MOVE(move1, uchar) MOVE(move2, ushort) MOVE(move4, uint) MOVE(move8, ulong) MOVE(move16, uint4)\n"
+    "typedef struct { ulong from[3], to; } rows;\n"
+    "kernel void sum_rows(global const rows *table, uint n, uint times) {\n"
+    "    const uint i = (uint)get_global_id(0);\n"
+    "    for (uint t = 0; t < times && i < n; t++) {\n"
+    "        uint sum = 0;\n"
+    "        for (uint row = 0; row < 3; row++)\n"
+    "            sum += ((global const uint *)table->from[row])[i];\n"
+    "        ((global uint *)table->to)[i] = sum;\n"
+    "    }\n"
+    "}\n";
+
+static const char *const moves[] = {"move1", "move2", "move4", "move8", "move16"};
 
 static struct world {
     cls_program program;
-    cls_kernel add_at, sum_rows;
+    cls_kernel add_at, sum_rows, move[WIDTHS];
 } w;
 
 static int setup(void **state) {
@@ -40,12 +46,16 @@ static int setup(void **state) {
     OK(cls_program_from_source(rig.context, source, "addresses.cl", NULL, &w.program));
     OK(cls_kernel_create(w.program, "add_at", &w.add_at));
     OK(cls_kernel_create(w.program, "sum_rows", &w.sum_rows));
+    for (int i = 0; i < WIDTHS; i++)
+        OK(cls_kernel_create(w.program, moves[i], &w.move[i]));
     return 0;
 }
 
 static int teardown(void **state) {
     OK(cls_kernel_destroy(w.add_at));
     OK(cls_kernel_destroy(w.sum_rows));
+    for (int i = 0; i < WIDTHS; i++)
+        OK(cls_kernel_destroy(w.move[i]));
     OK(cls_program_destroy(w.program));
     return rig_teardown(state);
 }
@@ -352,6 +362,110 @@ static void test_graphs_change_addresses(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* --- arguments at any offset --- */
+
+enum { MOVED = 64 * 16, MOST_OFFSET = 200 * 16 };
+
+/* Of elements of 1 << width bytes. */
+static cls_status move(unsigned width, cls_arg to, cls_arg from, size_t bytes, cls_stream stream) {
+    const cls_launch launch = cls_launch_1d(bytes >> width);
+    const cls_arg args[] = {to, from};
+    return cls_kernel_launch_async(w.move[width], &launch, args, 2, stream);
+}
+
+static unsigned draw(unsigned n) {
+    static unsigned state = 99;
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % n;
+}
+
+static cls_buffer random_buffer(unsigned char *bytes, size_t n) {
+    cls_buffer buffer;
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)draw(256);
+    OK(cls_buffer_create(rig.context, n, &buffer));
+    OK(cls_copy_h2d(buffer, 0, bytes, n, NULL));
+    return buffer;
+}
+
+static void need_any_offset(void) {
+    const cls_buffer cells = rig_cells(CELLS);
+    const cls_status status =
+        move(0, cls_arg_buffer_at(cells, 1, 4), cls_arg_buffer(cells), 1, NULL);
+    OK(cls_stream_synchronize(NULL));
+    OK(cls_buffer_destroy(cells));
+    if (status == CLS_ERROR_INVALID_VALUE || status == CLS_ERROR_UNSUPPORTED)
+        SKIP_BECAUSE("%s", cls_last_error_detail());
+    OK(status);
+}
+
+static cls_arg draw_place(cls_buffer buffer, unsigned width, size_t size, size_t bytes,
+                          size_t *offset) {
+    const unsigned way = draw(4);
+    *offset = way ? (size_t)draw(MOST_OFFSET >> width) << width : 0;
+    if (way == 1)
+        *offset = *offset / 1024 * 1024; /* where a sub-buffer may begin, too */
+    return way ? cls_arg_buffer_at(buffer, *offset, draw(2) ? bytes : size - *offset)
+               : cls_arg_buffer(buffer);
+}
+
+/* Parts and whole buffers take turns, on instances of two streams. */
+static void test_parts_begin_anywhere(void **state) {
+    (void)state;
+    need_any_offset();
+    enum { SIZE = MOST_OFFSET + MOVED, LAUNCHES = 400 };
+    static unsigned char to_bytes[SIZE], from_bytes[SIZE], seen[SIZE];
+    const cls_buffer to = random_buffer(to_bytes, SIZE), from = random_buffer(from_bytes, SIZE);
+    const cls_stream streams[] = {rig_stream(), rig_stream()};
+    for (unsigned i = 0; i < LAUNCHES; i++) {
+        const unsigned width = draw(WIDTHS);
+        const size_t bytes = (size_t)(1 + draw(MOVED >> width)) << width;
+        size_t to_at, from_at;
+        const cls_arg to_arg = draw_place(to, width, SIZE, bytes, &to_at);
+        const cls_arg from_arg = draw_place(from, width, SIZE, bytes, &from_at);
+        OK(move(width, to_arg, from_arg, bytes, streams[i % 2]));
+        OK(cls_stream_synchronize(streams[i % 2]));
+        memcpy(to_bytes + to_at, from_bytes + from_at, bytes);
+        if (i % 10)
+            continue;
+        OK(cls_copy_d2h(seen, to, 0, SIZE, NULL));
+        assert_memory_equal(seen, to_bytes, SIZE);
+    }
+    OK(cls_buffer_to_host(to, seen, SIZE));
+    assert_memory_equal(seen, to_bytes, SIZE);
+    for (int i = 0; i < 2; i++)
+        OK(cls_stream_destroy(streams[i]));
+    OK(cls_buffer_destroy(to));
+    OK(cls_buffer_destroy(from));
+}
+
+static void test_graphs_take_parts_anywhere(void **state) {
+    (void)state;
+    need_any_offset();
+    enum { SIZE = 5000, AT = 12, FROM = 36, BYTES_MOVED = 400 };
+    static unsigned char bytes[3][SIZE], seen[SIZE];
+    const cls_stream stream = rig_stream();
+    cls_buffer buffers[3];
+    for (int i = 0; i < 3; i++)
+        buffers[i] = random_buffer(bytes[i], SIZE);
+    OK(cls_stream_begin_capture(stream, "parts"));
+    OK(move(2, cls_arg_buffer_at(buffers[0], AT, BYTES_MOVED),
+            cls_arg_buffer_at(buffers[1], FROM, BYTES_MOVED), BYTES_MOVED, stream));
+    const cls_graph_exec exec = rig_end_capture(stream);
+    for (int round = 1; round < 3; round++) {
+        OK(cls_graph_bind(exec, buffers[1], buffers[round]));
+        OK(cls_graph_launch_async(exec, stream));
+        OK(cls_stream_synchronize(stream));
+        memcpy(bytes[0] + AT, bytes[round] + FROM, BYTES_MOVED);
+        OK(cls_buffer_to_host(buffers[0], seen, SIZE));
+        assert_memory_equal(seen, bytes[0], SIZE);
+    }
+    OK(cls_graph_exec_destroy(exec));
+    for (int i = 0; i < 3; i++)
+        OK(cls_buffer_destroy(buffers[i]));
+    OK(cls_stream_destroy(stream));
+}
+
 /* --- what is refused --- */
 
 static void test_without_the_trust_there_are_none(void **state) {
@@ -450,6 +564,8 @@ int main(void) {
         cmocka_unit_test(test_graphs_keep_what_is_reached),
         cmocka_unit_test(test_an_argument_may_be_an_address),
         cmocka_unit_test(test_graphs_change_addresses),
+        cmocka_unit_test(test_parts_begin_anywhere),
+        cmocka_unit_test(test_graphs_take_parts_anywhere),
         cmocka_unit_test(test_bad_lists_are_refused),
         cmocka_unit_test(test_without_the_trust_there_are_none),
         cmocka_unit_test(test_memory_of_captures_has_none),
