@@ -57,7 +57,7 @@ static double on_stream(void *arg, double *also) {
     const bool is_dot = operation->is_dot;
     const double start = now_seconds();
     const cls_launch shape = {
-        1, {is_dot ? GROUP * GROUPS : field.count, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}};
+        1, {is_dot ? GROUP * GROUPS : field.count, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(field.arrays[0]), cls_arg_buffer(field.arrays[1]),
                             cls_arg_buffer(field.arrays[is_dot ? SUMS : 2]),
                             cls_arg_u32(field.count), cls_arg_local(GROUP * sizeof(float))};

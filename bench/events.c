@@ -34,7 +34,7 @@ static double create_run(void *arg, double *also) {
 
 /* Gives the stream something to do that lasts, if the run is about pending work. */
 static void begin_work(const struct events *events) {
-    const cls_launch shape = {1, {GROUP, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {GROUP, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(events->buffer),
                             cls_arg_u32(events->pending ? events->loops : 1)};
     CLS(cls_kernel_launch_async(events->kernel, &shape, args, 2, events->busy));

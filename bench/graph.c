@@ -35,7 +35,7 @@ struct chain {
 };
 
 static void submit_chain(const struct chain *chain) {
-    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(chain->buffer), cls_arg_u32(1)};
     for (unsigned i = 0; i < NODES; i++)
         CLS(cls_kernel_launch_async(chain->kernel, &shape, args, 2, chain->stream));
@@ -196,7 +196,7 @@ struct fork {
 };
 
 static void submit_fork(const struct fork *fork) {
-    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, NULL, 0};
     CLS(cls_event_record(fork->forked, fork->streams[0]));
     for (unsigned b = 1; b < BRANCHES; b++)
         CLS(cls_stream_wait_event(fork->streams[b], fork->forked));
@@ -470,7 +470,7 @@ static double rebind_run(void *arg, double *also) {
 
 static void rebinds(const struct rig *rig) {
     static struct rebinding rebinding;
-    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, NULL, 0};
     cls_stream stream = rig_stream(rig, CLS_ORDER_AUTO);
     cls_kernel kernel = rig_kernel(rig, "advance");
     CLS(cls_stream_begin_capture(stream, "many"));

@@ -21,7 +21,7 @@ struct hops {
 /* A kernel here, an event, a wait over there, a kernel there, an event, a wait here ... */
 static double hops_run(void *arg, double *also) {
     const struct hops *hops = arg;
-    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, NULL, 0};
     const double start = now_seconds();
     for (unsigned i = 0; i < hops->hops; i++) {
         const cls_arg args[] = {cls_arg_buffer(hops->buffer), cls_arg_u32(1)};

@@ -31,7 +31,7 @@ struct ours {
 
 static double ours_run(void *arg, double *also) {
     const struct ours *ours = arg;
-    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(ours->buffer), cls_arg_u32(1)};
     double submitting = 0;
     const double start = now_seconds();

@@ -24,7 +24,7 @@ struct loop {
 
 static double loop_run(void *arg, double *also) {
     const struct loop *loop = arg;
-    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {loop->offset, 0, 0}};
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {loop->offset, 0, 0}, NULL, 0};
     const double start = now_seconds();
     for (unsigned i = 0; i < loop->launches; i++) {
         const cls_arg args[] = {loop->image ? cls_arg_image(loop->image)

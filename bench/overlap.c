@@ -22,7 +22,7 @@ struct burst {
 
 static double burst_run(void *arg, double *also) {
     const struct burst *burst = arg;
-    const cls_launch shape = {1, {GROUP, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {GROUP, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}, NULL, 0};
     const double start = now_seconds();
     for (unsigned i = 0; i < burst->kernels; i++) {
         const cls_arg args[] = {cls_arg_buffer(burst->buffer[i]), cls_arg_u32(burst->loops)};

@@ -78,7 +78,7 @@ static cls_buffer buffer_of(const struct work *work, cls_stream stream) {
 }
 
 static void launch(const struct work *work, cls_stream stream, unsigned length) {
-    const cls_launch shape = {1, {GROUP, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {GROUP, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(buffer_of(work, stream)),
                             cls_arg_u32(length * work->loops)};
     CLS(cls_kernel_launch_async(work->kernel, &shape, args, 2, stream));

@@ -15,7 +15,7 @@ struct loop {
 };
 
 static double launches(const struct loop *loop) {
-    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, NULL, 0};
     const double start = now_seconds();
     for (unsigned i = 0; i < loop->launches; i++) {
         const cls_arg args[] = {cls_arg_buffer(loop->buffer), cls_arg_u32(1)};

@@ -27,7 +27,7 @@ struct solver {
 static const float zero;
 
 static void submit(const struct solver *solver) {
-    const cls_launch shape = {1, {ITEMS, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {ITEMS, 1, 1}, {GROUP, 1, 1}, {0, 0, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(solver->field), cls_arg_u32(solver->rounds)};
     CLS(cls_fill_async(solver->sum, 0, sizeof zero, &zero, sizeof zero, solver->stream));
     CLS(cls_kernel_launch_async(solver->kernel, &shape, args, 2, solver->stream));

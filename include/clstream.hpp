@@ -392,6 +392,12 @@ class context : public owner<context_ref> {
 class buffer_ref : public ref<cls_buffer> {
   public:
     using ref::ref;
+    /** The address at which kernels see the first byte: address.h. */
+    result<std::uint64_t> address() const {
+        std::uint64_t address = 0;
+        const cls_status status = cls_buffer_get_address(get(), &address);
+        return detail::finish(status, address);
+    }
     /** Size in bytes. */
     result<std::size_t> size() const {
         std::size_t bytes = 0;

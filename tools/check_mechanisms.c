@@ -111,7 +111,7 @@ static cls_status arguments_set_again(struct scene *s) {
 }
 
 static cls_status local_arguments(struct scene *s) {
-    const cls_launch shape = {1, {2 * ITEMS, 0, 0}, {ITEMS, 0, 0}, {0, 0, 0}};
+    const cls_launch shape = {1, {2 * ITEMS, 0, 0}, {ITEMS, 0, 0}, {0, 0, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(s->to), cls_arg_local(4 * ITEMS),
                             cls_arg_local(4 * ITEMS)};
     uint32_t data[2 * ITEMS];
@@ -129,7 +129,7 @@ static cls_status local_arguments(struct scene *s) {
 /* A rectangle of a square, whose work-items write where they are. */
 static cls_status launch_places(struct scene *s, cls_kernel place) {
     const size_t x = 1 + check_draw(s, 3), y = 1 + check_draw(s, 3);
-    const cls_launch shape = {2, {ITEMS - x, ITEMS - y, 1}, {0, 0, 0}, {x, y, 0}};
+    const cls_launch shape = {2, {ITEMS - x, ITEMS - y, 1}, {0, 0, 0}, {x, y, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(s->to), cls_arg_u32(ITEMS)};
     TRY(cls_kernel_launch(place, &shape, args, 2, s->stream));
     for (size_t i = x; i < ITEMS; i++)

@@ -96,6 +96,7 @@ typedef enum cls_arg_kind {
     CLS_ARG_BUFFER_PART = 3, /**< a __global or __constant pointer to a part of a buffer */
     CLS_ARG_IMAGE = 4,       /**< an image: image.h */
     CLS_ARG_SAMPLER = 5,     /**< a sampler_t */
+    CLS_ARG_ADDRESS = 6,     /**< a ulong that is the address of a buffer: address.h */
     CLS_ARG_POINTER = 7      /**< a __global or __constant pointer, by its address: pointer.h */
 } cls_arg_kind;
 
@@ -257,6 +258,22 @@ static inline cls_arg cls_arg_sampler(int normalized, cls_addressing addressing,
     return arg;
 }
 
+/**
+ * An address for a ulong: that of byte `offset` of a buffer, at most the one past its end (address.h). The kernel may reach
+ * all of the buffer there, which is kept and known as one among cls_launch.reaches is. For the race checker, set `access` of
+ * the result: it applies to the whole buffer. In a graph, cls_graph_bind changes the address with the buffer.
+ */
+static inline cls_arg cls_arg_address(cls_buffer buffer, size_t offset) {
+    cls_arg arg;
+    arg.kind = CLS_ARG_ADDRESS;
+    arg.access = CLS_ACCESS_UNKNOWN;
+    arg.type = CLS_ARG_INTEGER;
+    arg.size = sizeof(uint64_t);
+    arg.u.part.buffer = buffer;
+    arg.u.part.offset = offset;
+    return arg;
+}
+
 /** `bytes` bytes of __local memory. A launch refuses 0 bytes, as OpenCL does. */
 static inline cls_arg cls_arg_local(size_t bytes) {
     cls_arg arg;
@@ -348,23 +365,29 @@ typedef struct cls_launch {
     size_t offset[3]; /**< where get_global_id begins to count, per dimension; groups are counted
                            from 0. At most what keeps the sum with `global` within the device's
                            address bits */
+    const cls_arg *
+        reaches; /**< `n_reaches` buffers that the kernel reaches through addresses that it finds in memory
+                           (address.h), made by cls_arg_buffer, cls_arg_reads, cls_arg_writes,
+                           cls_arg_updates or cls_arg_pointer: they are kept, checked and known as arguments are, and not passed.
+                           Read during the call. NULL: none */
+    unsigned n_reaches; /**< their number */
 } cls_launch;
 
 /** A one-dimensional launch of `global` work-items. The library chooses the work-group size. */
 static inline cls_launch cls_launch_1d(size_t global) {
-    cls_launch launch = {1, {global, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+    cls_launch launch = {1, {global, 1, 1}, {0, 0, 0}, {0, 0, 0}, 0, 0};
     return launch;
 }
 
 /** The same in two dimensions: get_global_id(0) runs to `x`, get_global_id(1) to `y`. */
 static inline cls_launch cls_launch_2d(size_t x, size_t y) {
-    cls_launch launch = {2, {x, y, 1}, {0, 0, 0}, {0, 0, 0}};
+    cls_launch launch = {2, {x, y, 1}, {0, 0, 0}, {0, 0, 0}, 0, 0};
     return launch;
 }
 
 /** The same in three dimensions. */
 static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
-    cls_launch launch = {3, {x, y, z}, {0, 0, 0}, {0, 0, 0}};
+    cls_launch launch = {3, {x, y, z}, {0, 0, 0}, {0, 0, 0}, 0, 0};
     return launch;
 }
 
@@ -376,14 +399,16 @@ static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
  *                                  arguments than the device states, a wrong number of arguments, a value of another type or size than the
  *                                  parameter's (as far as the driver tells them), an image of
  *                                  another kind than the parameter's or that it may not access so, a sampler that
- *                                  OpenCL does not have, or a part of a buffer that is of 0 bytes or
- *                                  not aligned; the detail has the alignment
+ *                                  OpenCL does not have, a part of a buffer that is of 0 bytes or
+ *                                  not aligned; the detail has the alignment; or `reaches` is null with an
+ *                                  `n_reaches` above 0, or has something else than buffers
  * @retval CLS_ERROR_UNSUPPORTED    __local memory, or a part of a buffer, as an argument, or an offset, on a device
- *                                  where the probes found that wrong (cls_device_get_quirk)
+ *                                  where the probes found that wrong (cls_device_get_quirk); an address, or a buffer that
+ *                                  is reached through one, as of cls_buffer_get_address
  * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream, or a buffer or image argument
  * @retval CLS_ERROR_NOT_FOUND      a pointer that is no null pointer is in no buffer (cls_arg_pointer)
  * @retval CLS_ERROR_WRONG_CONTEXT  a buffer, an image or the stream belongs to another context
- * @retval CLS_ERROR_OUT_OF_RANGE   a declared or passed part ends past the end of its buffer
+ * @retval CLS_ERROR_OUT_OF_RANGE   a declared or passed part ends past the end of its buffer, or an address lies behind that
  */
 CLS_API cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *launch,
                                            const cls_arg *args, unsigned n_args, cls_stream stream);

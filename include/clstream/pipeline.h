@@ -127,7 +127,7 @@ typedef struct cls_stage {
 } cls_stage;
 
 #define CLS_STAGE_INIT \
-    { sizeof(cls_stage), 0, 0, 0, 0, 0, 0, 0, 0, {1, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, 0, 0, 0 }
+    { sizeof(cls_stage), 0, 0, 0, 0, 0, 0, 0, 0, {1, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0}, 0, 0, 0 }
 
 /**
  * Adds a stage after the stages added before.

@@ -36,13 +36,15 @@ struct kernel {
     bool has_group;        /* the source fixes the group size (reqd_work_group_size) */
     bool takes_odd_groups; /* the last groups of a launch may be smaller than the others */
     bool may_be_cut; /* it cannot tell a launch in two parts from one (driver/source_kernels.h) */
-    size_t group[3]; /* the fixed group size; all 0: any */
+    _Atomic bool has_pointed; /* some bit of `pointed` is set */
+    size_t group[3];          /* the fixed group size; all 0: any */
     size_t max_group;
     size_t max_line;         /* max_group for a group in one dimension */
     size_t local_bytes;      /* of __local memory, without that of __local arguments */
     struct program *program; /* retained; NULL for the library's own kernels */
     cl_program cl;
-    char name[64]; /* of the kernel function */
+    char name[64];            /* of the kernel function */
+    _Atomic uint64_t pointed; /* parameters that were given an address (command/pointed.h) */
     _Atomic(cl_kernel) instances[KERNEL_INSTANCES];
     _Atomic unsigned n_taken; /* instances that are not given back */
     struct instance_list

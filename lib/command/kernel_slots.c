@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "command/kernel.h"
 #include "command/parameters.h"
+#include "command/pointed.h"
 #include "driver/kernel.h"
 #include "driver/program.h"
 #include "memory/buffer.h"
@@ -142,6 +143,18 @@ cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg 
     if (RARELY(status || i >= CACHED_ARGS || i > slot->n_cached))
         return status;
     slot->cached[i] = arg_cache_of(arg, object);
+    slot->n_cached += i == slot->n_cached;
+    return CLS_SUCCESS;
+}
+
+cls_status kernel_slot_point(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                             struct buffer *buffer, size_t offset) {
+    if (i < slot->n_cached)
+        slot->cached[i].size = 0;
+    cls_status status = kernel_set_pointed(slot->kernel, slot->instance, i, buffer, offset);
+    if (status || i >= CACHED_ARGS || i > slot->n_cached)
+        return status;
+    slot->cached[i] = arg_cache_of(arg, buffer ? buffer->memory : NULL);
     slot->n_cached += i == slot->n_cached;
     return CLS_SUCCESS;
 }

@@ -15,6 +15,7 @@
 #include "driver/cl.h"
 #include "stream/launched.h"
 
+struct buffer;
 struct stream;
 struct kernel;
 struct command;
@@ -35,6 +36,10 @@ static inline bool kernel_slot_has(const struct kernel_slot *slot, unsigned i, c
 
 /* Sets argument `i`, for memory or a sampler to the driver's `object`, and notes the value. */
 cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg, void *object);
+
+/* Sets a pointed argument to byte `offset` of a buffer, or to NULL without one, and notes what kernel_slot_tell would. */
+cls_status kernel_slot_point(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                             struct buffer *buffer, size_t offset);
 
 /* Moves the slot's kernel and instance into a launch that borrowed them, and frees the slot: for launches that are not
  * handed to the driver at once. CLS_ERROR_OUT_OF_MEMORY changes nothing. */

@@ -9,8 +9,10 @@
 #include "command/kernel_slots.h"
 #include "command/launch_groups.h"
 #include "command/parameters.h"
+#include "command/pointed.h"
 #include "command/pointer_arg.h"
 #include "driver/quirk.h"
+#include "memory/address.h"
 #include "memory/buffer.h"
 #include "memory/image.h"
 #include "memory/part.h"
@@ -195,6 +197,8 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
     const cl_mem memory = buffer ? buffer->memory : NULL;
     if (RARELY(status) || (known && kernel_slot_has(slot, i, memory)))
         return status;
+    if (RARELY(kernel_is_pointed(slot->kernel, i)))
+        return kernel_slot_point(slot, i, arg, buffer, 0);
     return kernel_slot_tell(slot, i, arg, memory);
 }
 
@@ -215,12 +219,30 @@ static cls_status set_sampler(struct kernel_slot *slot, unsigned i, const cls_ar
     return status ? status : kernel_slot_tell(slot, i, arg, sampler);
 }
 
+/* A part that begins anywhere, where the device takes addresses. */
+static bool is_passed_by_address(const struct kernel *kernel, unsigned i,
+                                 const struct buffer *buffer, size_t offset) {
+    return kernel_is_pointed(kernel, i) ||
+           (!buffer_part_is_aligned(buffer, offset) && kernel_may_point(kernel));
+}
+
+static cls_status point_at_part(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                                struct buffer *buffer) {
+    cls_status status = buffer_part_check(buffer, arg->u.part.offset, arg->size);
+    if (status)
+        return status;
+    kernel_point(slot->kernel, i);
+    return kernel_slot_point(slot, i, arg, buffer, arg->u.part.offset);
+}
+
 /* The command keeps the buffer, which those look for who ask who uses it, and the part. */
 COLD static cls_status set_part(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
                                 struct command *command) {
     struct buffer *buffer;
     struct buffer_part *part;
     cls_status status = get_buffer(slot->kernel, i, arg, NULL, command, &buffer);
+    if (!status && is_passed_by_address(slot->kernel, i, buffer, arg->u.part.offset))
+        return point_at_part(slot, i, arg, buffer);
     if (!status)
         status = buffer_part_new(buffer, arg->u.part.offset, arg->size, &part);
     if (status)
@@ -231,6 +253,25 @@ COLD static cls_status set_part(struct kernel_slot *slot, unsigned i, const cls_
     return status ? status : kernel_slot_tell(slot, i, arg, part->memory);
 }
 
+/* Passes the address by value, and keeps the buffer. */
+COLD static cls_status set_address(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                                   struct command *command) {
+    struct buffer *buffer;
+    uint64_t address;
+    cls_status status = get_buffer(slot->kernel, i, arg, NULL, command, &buffer);
+    if (!status && arg->u.part.offset > buffer->bytes)
+        status = error_set(CLS_ERROR_OUT_OF_RANGE,
+                           "argument %u is the address of byte %zu of a buffer of %zu bytes", i,
+                           arg->u.part.offset, buffer->bytes);
+    if (!status)
+        status = buffer_address(buffer, &address);
+    if (status)
+        return status;
+    address += arg->u.part.offset;
+    const cls_arg value = cls_arg_u64(address);
+    return kernel_slot_tell(slot, i, &value, NULL);
+}
+
 static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
                           const struct refs *lender, struct command *command) {
     const bool known = kernel_slot_knows(slot, i, arg);
@@ -239,6 +280,8 @@ static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *a
         return set_buffer(slot, i, arg, known, lender, command);
     if (!status && RARELY(arg->kind == CLS_ARG_BUFFER_PART))
         return set_part(slot, i, arg, command);
+    if (!status && RARELY(arg->kind == CLS_ARG_ADDRESS))
+        return set_address(slot, i, arg, command);
     if (!status && arg->kind == CLS_ARG_IMAGE)
         return set_image(slot, i, arg, known, lender, command);
     if (!status && !known && RARELY(arg->kind == CLS_ARG_SAMPLER))
@@ -257,15 +300,57 @@ static bool has_part(const cls_arg *args, unsigned n_args) {
     return found;
 }
 
-static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const cls_arg *args,
-                          unsigned n_args, struct command *command) {
-    const bool keeps_more = command->u.launch.shape.cut == CUT_IN_TWO || has_part(args, n_args);
+/* --- buffers that the kernel reaches through addresses --- */
+
+static cls_status keep_reached(const struct kernel *kernel, unsigned i, const cls_arg *arg,
+                               struct command *command) {
+    struct buffer *buffer;
+    if (arg->kind != CLS_ARG_BUFFER || (unsigned)arg->access > CLS_ACCESS_READ_WRITE)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "'%s': what it reaches are buffers, made by cls_arg_buffer and its kind; "
+                         "number %u is something else",
+                         kernel->label, i);
+    cls_status status = buffer_get(arg->u.buffer, &buffer);
+    if (status)
+        return status;
+    if (buffer->context != kernel->context)
+        status = error_set(CLS_ERROR_WRONG_CONTEXT,
+                           "'%s': number %u that it reaches is a buffer of another context",
+                           kernel->label, i);
+    if (!status && arg->access)
+        status = copy_check_range(buffer, arg->u.part.offset, arg->size);
+    if (!status)
+        status = buffer_check_address(buffer);
+    if (!status)
+        status = command_keep(command, &buffer->object);
+    if (status)
+        buffer_put(buffer);
+    return status;
+}
+
+COLD static cls_status keep_all_reached(const struct kernel *kernel, const cls_launch *how,
+                                        struct command *command) {
+    cls_status status = CLS_SUCCESS;
+    if (!how->reaches)
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s': the list of %u buffers reached is null",
+                         kernel->label, how->n_reaches);
+    for (unsigned i = 0; i < how->n_reaches && !status; i++)
+        status = keep_reached(kernel, i, &how->reaches[i], command);
+    return status;
+}
+
+static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const cls_launch *how,
+                          const cls_arg *args, unsigned n_args, struct command *command) {
+    const bool keeps_more =
+        command->u.launch.shape.cut == CUT_IN_TWO || how->n_reaches || has_part(args, n_args);
     const struct refs *lender = n_args <= COMMAND_REFS && !keeps_more
                                     ? flights_lender(&stream->flights, stream->max_in_flight)
                                     : NULL;
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < n_args && !status; i++)
         status = set_one(slot, i, &args[i], lender, command);
+    if (RARELY(how->n_reaches) && !status)
+        status = keep_all_reached(slot->kernel, how, command);
     return status;
 }
 
@@ -299,16 +384,17 @@ static cls_status check_call(const struct kernel *kernel, const cls_launch *laun
     return status ? status : read_shape(kernel, launch, shape);
 }
 
-/* Of checked arguments, none of which is a pointer. Leaves the stream. */
+/* Of a checked call, none of whose arguments is a pointer. Leaves the stream. */
 static cls_status launch_by_handles(struct stream *stream, struct kernel_slot *slot,
-                                    struct command *command, const cls_arg *args, unsigned n_args,
-                                    uint64_t *position) {
-    cls_status status = set_all(stream, slot, args, n_args, command);
+                                    struct command *command, const cls_launch *how,
+                                    const cls_arg *args, unsigned n_args, uint64_t *position) {
+    cls_status status = set_all(stream, slot, how, args, n_args, command);
     if (!status && RARELY(command->u.launch.shape.cut == CUT_IN_TWO)) {
         command->type = &type_launch_in_two;
         status = launch_rest_keep(slot->kernel, command);
     }
-    const struct launch_args known = {.args = args, .count = n_args};
+    const struct launch_args known = {
+        .args = args, .count = n_args, .reaches = how->reaches, .n_reaches = how->n_reaches};
     if (!RARELY(status))
         return stream_submit_entered(stream, command, &known, position);
     pthread_mutex_unlock(&stream->lock);
@@ -320,14 +406,20 @@ enum { MOST_ARGS_HERE = 16 };
 
 /* The same of any arguments. */
 static cls_status launch_by_pointers(struct stream *stream, struct kernel_slot *slot,
-                                     struct command *command, const cls_arg *args, unsigned n_args,
-                                     uint64_t *position) {
+                                     struct command *command, const cls_launch *how,
+                                     const cls_arg *args, unsigned n_args, uint64_t *position) {
     cls_arg here[MOST_ARGS_HERE];
-    cls_arg *found = n_args <= MOST_ARGS_HERE ? here : malloc(n_args * sizeof *found);
-    cls_status status = found ? pointer_args_find(args, n_args, found)
-                              : error_no_memory("for %u arguments", n_args);
+    cls_launch launch = *how;
+    const size_t n = (size_t)n_args + (how->reaches ? how->n_reaches : 0);
+    cls_arg *found = n <= MOST_ARGS_HERE ? here : malloc(n * sizeof *found);
+    cls_status status =
+        found ? pointer_args_find(args, n_args, found) : error_no_memory("for %zu arguments", n);
+    if (!status && how->reaches) {
+        launch.reaches = found + n_args;
+        status = pointer_reaches_find(how->reaches, how->n_reaches, found + n_args);
+    }
     if (!status)
-        status = launch_by_handles(stream, slot, command, found, n_args, position);
+        status = launch_by_handles(stream, slot, command, &launch, found, n_args, position);
     else
         pthread_mutex_unlock(&stream->lock);
     if (found != here)
@@ -348,9 +440,10 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
         pthread_mutex_unlock(&stream->lock);
         return status;
     }
-    return RARELY(args_have_pointer(args, n_args))
-               ? launch_by_pointers(stream, slot, &command, args, n_args, position)
-               : launch_by_handles(stream, slot, &command, args, n_args, position);
+    return RARELY(args_have_pointer(args, n_args) ||
+                  args_have_pointer(how->reaches, how->n_reaches))
+               ? launch_by_pointers(stream, slot, &command, how, args, n_args, position)
+               : launch_by_handles(stream, slot, &command, how, args, n_args, position);
 }
 
 /* Finds the stream, retained; for NULL the default stream of the kernel's context. */

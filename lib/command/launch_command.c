@@ -55,7 +55,8 @@ static void add_arg(struct touches *touches, const struct device *device, const 
     const struct byte_span span = byte_span_1d(arg->u.part.offset, arg->size);
     const bool unknown = arg->access == CLS_ACCESS_UNKNOWN;
     const bool writes = unknown ? writable : arg->access != CLS_ACCESS_READ;
-    if (arg_uses_all(arg) || (unknown && arg->kind != CLS_ARG_BUFFER_PART))
+    if (arg->kind == CLS_ARG_ADDRESS || arg_uses_all(arg) ||
+        (unknown && arg->kind != CLS_ARG_BUFFER_PART))
         touches_add_whole(touches, device, buffer->memory, writes, unknown);
     else
         touches_add_buffer(touches, device, buffer->memory, &span, writes, unknown);
@@ -72,10 +73,12 @@ void touch_args(struct touches *touches, const struct device *device, const stru
             touches_add_buffer(touches, device, own->u.part.buffer->memory,
                                own->u.part.span ? own->u.part.span : &part, own->writes, false);
         }
-        if (arg && arg_is_memory(arg->kind) && arg->u.buffer)
+        if (arg && arg_names_memory(arg->kind) && arg->u.buffer)
             add_arg(touches, device, arg,
                     !kernel_parameter_is_const(device, command->u.launch.instance, i));
     }
+    for (unsigned i = 0; args && i < args->n_reaches; i++)
+        add_arg(touches, device, &args->reaches[i], true);
 }
 
 const struct command_type type_launch = {.kind = CLS_COMMAND_KERNEL,

@@ -11,6 +11,7 @@
 #include "command/named_kernels.h"
 #include "command/op_kernel.h"
 #include "command/parameters.h"
+#include "command/pointed.h"
 #include "memory/buffer.h"
 #include "memory/mempool.h"
 #include "stream/context.h"
@@ -250,13 +251,16 @@ struct op_arg op_arg_local(size_t bytes) {
     return (struct op_arg){.kind = OP_ARG_LOCAL, .size = bytes};
 }
 
-static cls_status set_arg(const struct device *device, cl_kernel instance, unsigned i,
+static cls_status set_arg(const struct kernel *kernel, cl_kernel instance, unsigned i,
                           const struct op_arg *arg) {
+    const struct device *device = kernel->context->device;
     if (arg->kind == OP_ARG_LOCAL)
         return kernel_set_arg(device, instance, i, arg->size, NULL);
     if (arg->kind == OP_ARG_VALUE)
         return kernel_set_arg(device, instance, i, arg->size, arg->u.bytes);
     cl_mem memory = arg->u.part.buffer->memory;
+    if (RARELY(kernel_is_pointed(kernel, i)))
+        return kernel_set_pointed(kernel, instance, i, arg->u.part.buffer, 0);
     return kernel_set_arg(device, instance, i, sizeof memory, &memory);
 }
 
@@ -272,13 +276,12 @@ static cls_status check_parameter(const struct kernel_slot *slot, unsigned i,
 
 static cls_status set_args(const struct kernel_slot *slot, const struct op_arg *args,
                            unsigned n_args) {
-    const struct device *device = slot->kernel->context->device;
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < n_args && !status; i++) {
         if (slot->kernel->program)
             status = check_parameter(slot, i, &args[i]);
         if (!status)
-            status = set_arg(device, slot->instance, i, &args[i]);
+            status = set_arg(slot->kernel, slot->instance, i, &args[i]);
     }
     return status;
 }
@@ -350,7 +353,6 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
 
 /* Sets the arguments of an instance: all for a new instance, else the fresh ones only. */
 static cls_status set_repeat(struct op_repeat *repeat, cl_kernel instance, struct buffer *fresh) {
-    const struct device *device = repeat->kernel->context->device;
     const bool all = repeat->instance != instance ||
                      !caps_trusts(repeat->kernel->context->caps, TRUST_ARGUMENTS_SET_AGAIN);
     cls_status status = CLS_SUCCESS;
@@ -360,7 +362,7 @@ static cls_status set_repeat(struct op_repeat *repeat, cl_kernel instance, struc
         if (arg->fresh)
             arg->u.part.buffer = fresh;
         if (all || arg->fresh)
-            status = set_arg(device, instance, i, arg);
+            status = set_arg(repeat->kernel, instance, i, arg);
     }
     repeat->instance = status ? NULL : instance;
     return status;

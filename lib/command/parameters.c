@@ -144,6 +144,7 @@ static const enum parameter_kind parameter_of[] = {
     [CLS_ARG_BUFFER] = PARAMETER_BUFFER, [CLS_ARG_VALUE] = PARAMETER_VALUE,
     [CLS_ARG_LOCAL] = PARAMETER_LOCAL,   [CLS_ARG_BUFFER_PART] = PARAMETER_BUFFER,
     [CLS_ARG_IMAGE] = PARAMETER_IMAGE,   [CLS_ARG_SAMPLER] = PARAMETER_SAMPLER,
+    [CLS_ARG_ADDRESS] = PARAMETER_VALUE,
 };
 
 /* "argument 1 (int n)"; without the declaration where the driver does not tell it. */
@@ -163,7 +164,8 @@ static void name_given(const cls_arg *arg, struct text *text) {
                                         [CLS_ARG_LOCAL] = "__local memory",
                                         [CLS_ARG_BUFFER_PART] = "a part of a buffer",
                                         [CLS_ARG_IMAGE] = "an image",
-                                        [CLS_ARG_SAMPLER] = "a sampler"};
+                                        [CLS_ARG_SAMPLER] = "a sampler",
+                                        [CLS_ARG_ADDRESS] = "an address of 8 bytes"};
     if (arg->kind == CLS_ARG_VALUE)
         text_printf(text, "%s of %zu bytes", types[arg->type], arg->size);
     else
@@ -198,7 +200,7 @@ COLD static cls_status malformed(const struct kernel_slot *slot, unsigned i, con
 }
 
 static cls_status check_form(const struct kernel_slot *slot, unsigned i, const cls_arg *arg) {
-    if (RARELY((unsigned)arg->kind > CLS_ARG_SAMPLER))
+    if (RARELY((unsigned)arg->kind > CLS_ARG_ADDRESS))
         return malformed(slot, i, "is of an unknown kind; make it with cls_arg_*");
     if (RARELY((unsigned)arg->access > CLS_ACCESS_READ_WRITE))
         return malformed(slot, i, "has an unknown cls_access");
@@ -238,7 +240,8 @@ cls_status parameter_check(const struct kernel_slot *slot, unsigned i, const cls
                          arg->kind == CLS_ARG_LOCAL
                              ? "is 0 bytes of __local memory, which OpenCL does not allow"
                              : "is a value of 0 bytes, or at a null address");
-    return arg->kind == CLS_ARG_VALUE ? check_value(slot, i, arg) : CLS_SUCCESS;
+    return arg->kind == CLS_ARG_VALUE || arg->kind == CLS_ARG_ADDRESS ? check_value(slot, i, arg)
+                                                                      : CLS_SUCCESS;
 }
 
 /* By the constants of cls_access. */

@@ -39,6 +39,21 @@ static void copy_given(const cls_arg *given, cls_arg *out) {
     memcpy(out, given, offsetof(cls_arg, u) + (used > least ? used : least));
 }
 
+cls_status pointer_reaches_find(const cls_arg *reaches, unsigned n_reaches, cls_arg *out) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < n_reaches && !status; i++) {
+        struct pointed at;
+        const bool is_pointer = reaches[i].kind == CLS_ARG_POINTER;
+        if (is_pointer)
+            status = pointer_find_buffer(reaches[i].u.pointer, &at);
+        else
+            copy_given(&reaches[i], &out[i]);
+        if (is_pointer && !status)
+            out[i] = cls_arg_declared(at.buffer, reaches[i].access, 0, at.bytes);
+    }
+    return status;
+}
+
 cls_status pointer_args_find(const cls_arg *args, unsigned n_args, cls_arg *out) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < n_args && !status; i++)

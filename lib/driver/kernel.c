@@ -240,6 +240,14 @@ cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigne
     return driver_status(code, "clSetKernelArg");
 }
 
+cls_status kernel_set_pointer(const struct device *device, cl_kernel kernel, unsigned i,
+                              uint64_t address) {
+    driver_enter(device);
+    const cl_int code = clSetKernelArgSVMPointer(kernel, i, (const void *)(uintptr_t)address);
+    driver_leave(device);
+    return driver_status(code, "clSetKernelArgSVMPointer");
+}
+
 void kernel_release(const struct device *device, cl_kernel kernel) {
     if (!driver_begin(device))
         return;

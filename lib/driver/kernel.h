@@ -67,6 +67,10 @@ cls_status kernel_parameter_qualifiers(const struct device *device, cl_kernel ke
 
 cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigned i, size_t size,
                           const void *value);
+/* By an address of the device's, on a device that takes pointers. Some drivers then refuse a cl_mem for this argument of this
+ * kernel (NVIDIA's, at each launch). */
+cls_status kernel_set_pointer(const struct device *device, cl_kernel kernel, unsigned i,
+                              uint64_t address);
 void kernel_release(const struct device *device, cl_kernel kernel);
 
 #endif

@@ -71,10 +71,25 @@ static cls_status check_image(const struct graph_exec *exec, const struct graph_
     return CLS_SUCCESS;
 }
 
+/* Addresses that are in memory cannot be changed; those that are arguments can, where `other` has one. */
+static cls_status check_addresses(const struct graph_exec *exec, const struct graph_slot *slot,
+                                  struct buffer *other) {
+    uint64_t address;
+    const enum slot_addresses has = graph_body_addresses(exec->body, slot);
+    if (has == SLOT_IN_MEMORY)
+        return error_set(CLS_ERROR_UNSUPPORTED,
+                         "a launch of graph '%s' reaches the buffer through an address in memory, "
+                         "which stays that of the first one (cls_launch.reaches)",
+                         exec->name);
+    return has == SLOT_IN_ARGUMENTS ? buffer_address(other, &address) : CLS_SUCCESS;
+}
+
 /* `name` is an image's where `other` is one. */
 static cls_status bind(struct graph_exec *exec, cls_buffer name, struct buffer *other) {
     struct graph_slot *slot = graph_body_slot(exec->body, name);
     cls_status status = (image_of(other) ? check_image : check_buffer)(exec, slot, other);
+    if (!status)
+        status = check_addresses(exec, slot, other);
     if (status)
         return status;
     graph_exec_changes(exec);

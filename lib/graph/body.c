@@ -220,11 +220,14 @@ void graph_body_put(struct graph_body *body) {
 
 /* --- rebinding --- */
 
-/* Where the place is an argument that is a part of its buffer: that argument. */
+/* Where the place is an argument that is a sub-buffer of its buffer: that argument. */
 static const struct node_arg *part_at(const struct graph_body *body, unsigned at) {
     const struct body_node *node = &body->nodes[body->uses[at].node];
     const struct node_arg *arg = node->node->n_args ? &node->node->args[at - node->first] : NULL;
-    return arg && arg->kind == CLS_ARG_BUFFER_PART ? arg : NULL;
+    return arg && arg->kind == CLS_ARG_BUFFER_PART &&
+                   buffer_part_is_aligned(arg->buffer, arg->offset)
+               ? arg
+               : NULL;
 }
 
 /* The parts of another buffer that the slot's places need, in their order. */
@@ -247,6 +250,25 @@ static cls_status make_parts(const struct graph_body *body, const struct graph_s
             status = buffer_part_new(buffer, arg->offset, arg->size, &out->parts[made++]);
     }
     return status;
+}
+
+static bool is_address(const struct node_arg *arg) {
+    return arg->kind == CLS_ARG_ADDRESS ||
+           (arg->kind == CLS_ARG_BUFFER_PART && !buffer_part_is_aligned(arg->buffer, arg->offset));
+}
+
+enum slot_addresses graph_body_addresses(const struct graph_body *body,
+                                         const struct graph_slot *slot) {
+    enum slot_addresses found = SLOT_WITHOUT;
+    for (unsigned at = slot->first; at != NO_USE; at = body->uses[at].next) {
+        const struct body_node *node = &body->nodes[body->uses[at].node];
+        const unsigned arg = at - node->first;
+        if (node->node->n_reached && arg >= node_n_passed(node->node))
+            return SLOT_IN_MEMORY;
+        if (node->node->n_args && is_address(&node->node->args[arg]))
+            found = SLOT_IN_ARGUMENTS;
+    }
+    return found;
 }
 
 cls_status graph_body_bind(struct graph_body *body, struct graph_slot *slot,

@@ -81,6 +81,12 @@ void graph_body_put(struct graph_body *body);
 struct graph_slot *graph_body_slot(const struct graph_body *body, cls_buffer name);
 struct host_slot *graph_body_host(const struct graph_body *body, const void *name);
 
+/* Whether launches use the address of a slot's buffer: not at all, as arguments, or also in memory, where it is not the
+ * library's to change. */
+enum slot_addresses { SLOT_WITHOUT, SLOT_IN_ARGUMENTS, SLOT_IN_MEMORY };
+enum slot_addresses graph_body_addresses(const struct graph_body *body,
+                                         const struct graph_slot *slot);
+
 /* Binds another buffer, or other host memory, to all places of a slot. On failure nothing has changed. */
 cls_status graph_body_bind(struct graph_body *body, struct graph_slot *slot, struct buffer *buffer);
 /* Back to the captured buffer. */

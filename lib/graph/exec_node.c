@@ -38,10 +38,27 @@ static cls_status renew_kernel(struct exec_node *item, struct kernel *kernel) {
     return CLS_SUCCESS;
 }
 
+/* What is bound there has an address, which was asked when it was bound or captured. */
+static cls_status set_address(const struct node_change *setting, unsigned i) {
+    uint64_t address;
+    cls_status status = buffer_address(setting->places[i].buffer, &address);
+    if (status)
+        return status;
+    address += setting->node->args[i].offset;
+    return kernel_set_arg(setting->item->kernel->context->device, setting->item->instance, i,
+                          sizeof address, &address);
+}
+
 static cls_status set_arg(const struct node_change *setting, unsigned i) {
     const struct device *device = setting->item->kernel->context->device;
     const struct node_arg *arg = &setting->node->args[i];
     cl_kernel instance = setting->item->instance;
+    if (arg->kind == CLS_ARG_ADDRESS)
+        return set_address(setting, i);
+    if (arg->kind != CLS_ARG_IMAGE && arg_is_memory(arg->kind) &&
+        kernel_is_pointed(setting->item->kernel, i))
+        return kernel_set_pointed(setting->item->kernel, instance, i, setting->places[i].buffer,
+                                  arg->kind == CLS_ARG_BUFFER_PART ? arg->offset : 0);
     if (arg_is_memory(arg->kind))
         return kernel_set_arg(device, instance, i, sizeof(cl_mem), &setting->places[i].memory);
     return kernel_set_arg(device, instance, i, arg->size,
@@ -58,7 +75,7 @@ static cls_status set_launch(const struct node_change *setting) {
     struct kernel *kernel = setting->node->command.u.launch.kernel;
     const bool is_other = item->kernel != kernel;
     bool changed = is_other || setting->node != setting->node_before, fresh = is_other;
-    for (unsigned i = 0; i < setting->node->n_args && !changed; i++)
+    for (unsigned i = 0; i < node_n_passed(setting->node) && !changed; i++)
         changed = is_changed(setting, i);
     if (!changed)
         return CLS_SUCCESS;
@@ -67,7 +84,7 @@ static cls_status set_launch(const struct node_change *setting) {
         status = renew_kernel(item, kernel);
         fresh = true;
     }
-    for (unsigned i = 0; i < setting->node->n_args && !status; i++)
+    for (unsigned i = 0; i < node_n_passed(setting->node) && !status; i++)
         if (fresh || is_changed(setting, i))
             status = set_arg(setting, i);
     return status;

@@ -23,6 +23,8 @@ static struct buffer *kept_buffer(const struct command *command, cls_buffer hand
 /* The kernel gets a part of its own, since the command's belongs to nobody in particular. */
 static cls_status copy_part(struct command *command, struct node_arg *arg) {
     struct buffer_part *part;
+    if (!buffer_part_is_aligned(arg->buffer, arg->offset))
+        return CLS_SUCCESS; /* it is passed by its address */
     cls_status status = buffer_part_new(arg->buffer, arg->offset, arg->size, &part);
     if (status)
         return status;
@@ -53,6 +55,19 @@ static cls_status copy_sampler(struct graph_node *node, struct node_arg *to,
     return CLS_SUCCESS;
 }
 
+/* What the race checker and listings are told of a buffer. */
+static void copy_accesses(struct node_arg *to, const struct command *command, const cls_arg *from,
+                          bool writable) {
+    to->possible = from->access == CLS_ACCESS_UNKNOWN;
+    to->writes = to->possible ? writable : from->access != CLS_ACCESS_READ;
+    to->whole = from->kind == CLS_ARG_ADDRESS || arg_uses_all(from) ||
+                (to->possible && from->kind != CLS_ARG_BUFFER_PART);
+    to->offset = to->possible && from->kind == CLS_ARG_BUFFER ? 0 : from->u.part.offset;
+    to->span = byte_span_1d(to->offset, to->size);
+    to->buffer = from->u.buffer ? kept_buffer(command, from->u.buffer) : NULL;
+    to->memory = to->buffer ? to->buffer->memory : NULL;
+}
+
 static cls_status copy_user_arg(struct node_arg *to, struct command *command, unsigned i,
                                 const cls_arg *from, const struct device *device,
                                 struct graph_node *node) {
@@ -61,18 +76,15 @@ static cls_status copy_user_arg(struct node_arg *to, struct command *command, un
     *to = (struct node_arg){.kind = from->kind, .size = from->size};
     if (from->kind == CLS_ARG_VALUE)
         copy_value(node, to, from->size > sizeof from->u.bytes ? from->u.pointer : from->u.bytes);
-    if (!arg_is_memory(from->kind))
-        return CLS_SUCCESS;
-    const bool writable = !kernel_parameter_is_const(device, command->u.launch.instance, i);
-    to->possible = from->access == CLS_ACCESS_UNKNOWN;
-    to->writes = to->possible ? writable : from->access != CLS_ACCESS_READ;
-    const bool is_part = from->kind == CLS_ARG_BUFFER_PART;
-    to->whole = arg_uses_all(from) || (to->possible && !is_part);
-    to->offset = to->whole && !is_part ? 0 : from->u.part.offset;
-    to->span = byte_span_1d(to->offset, to->size);
-    to->buffer = from->u.buffer ? kept_buffer(command, from->u.buffer) : NULL;
-    to->memory = to->buffer ? to->buffer->memory : NULL;
-    return is_part ? copy_part(command, to) : CLS_SUCCESS;
+    if (arg_names_memory(from->kind))
+        copy_accesses(to, command, from,
+                      !kernel_parameter_is_const(device, command->u.launch.instance, i));
+    return from->kind == CLS_ARG_BUFFER_PART ? copy_part(command, to) : CLS_SUCCESS;
+}
+
+static void copy_reached(struct node_arg *to, const struct command *command, const cls_arg *from) {
+    *to = (struct node_arg){.kind = from->kind, .size = from->size};
+    copy_accesses(to, command, from, true);
 }
 
 static void copy_op_arg(struct node_arg *to, const struct op_arg *from, struct graph_node *node) {
@@ -107,14 +119,17 @@ static size_t bytes_of_values(const struct launch_args *args) {
 
 static cls_status copy_user_args(struct graph_node *node, struct command *command,
                                  const struct launch_args *args, const struct device *device) {
-    if (!args || !args->count)
+    if (!args || !(args->count + args->n_reaches))
         return CLS_SUCCESS;
-    node->args = calloc(args->count, sizeof *node->args);
+    node->args = calloc((size_t)args->count + args->n_reaches, sizeof *node->args);
     node->values = malloc(bytes_of_values(args) + 1);
     if (!node->args || !node->values)
         return error_no_memory("for a node of a graph");
     cls_status status = CLS_SUCCESS;
-    node->n_args = args->count;
+    node->n_args = args->count + args->n_reaches;
+    node->n_reached = args->n_reaches;
+    for (unsigned i = 0; i < args->n_reaches; i++)
+        copy_reached(&node->args[args->count + i], command, &args->reaches[i]);
     for (unsigned i = 0; i < args->count && !status; i++)
         if (args->args)
             status = copy_user_arg(&node->args[i], command, i, &args->args[i], device, node);
@@ -216,6 +231,7 @@ static cls_status copy_args(struct graph_node *to, const struct graph_node *from
     if (!to->args || !to->values)
         return error_no_memory("for a node of a graph");
     to->n_args = from->n_args;
+    to->n_reached = from->n_reached;
     to->values_bytes = from->values_bytes;
     return CLS_SUCCESS;
 }

@@ -11,7 +11,7 @@
 #include "graph/internals.h"
 #include "graph/ranges.h"
 
-/* An argument of a launch. What it says of accesses is for the race checker and for listings. */
+/* An argument of a launch, or a buffer that it reaches through addresses. What it says of accesses is for the race checker and for listings. */
 struct node_arg {
     cls_arg_kind kind;
     bool writes, possible; /* a buffer */
@@ -26,7 +26,8 @@ struct node_arg {
 struct graph_node {
     struct command command; /* type NULL: an empty node, which only joins others */
     struct node_arg *args;
-    unsigned n_args;
+    unsigned n_args;    /* those that are reached included: they are the last ones, */
+    unsigned n_reached; /* and not passed to the kernel */
     unsigned char *values;
     size_t values_bytes;
     unsigned *deps; /* earlier nodes, each once */
@@ -66,6 +67,11 @@ void node_touch(struct touches *touches, const struct device *device,
                 const struct graph_node *node);
 
 static inline bool node_is_empty(const struct graph_node *node) { return !node->command.type; }
+
+/* How many arguments the kernel gets. */
+static inline unsigned node_n_passed(const struct graph_node *node) {
+    return node->n_args - node->n_reached;
+}
 
 static inline bool node_is_library_call(const struct graph_node *node) {
     return !node_is_empty(node) && node->command.type->capture == CAPTURE_LIBRARY;

@@ -34,13 +34,9 @@ static cls_status ask_by(struct context *context, cl_kernel kernel, cl_mem memor
     return status;
 }
 
-COLD static cls_status ask(struct buffer *buffer, uint64_t *out) {
+COLD static cls_status ask(const struct buffer *buffer, uint64_t *out) {
     struct context *context = buffer->context;
     cl_kernel kernel;
-    if (buffer->capture)
-        return error_set(CLS_ERROR_UNSUPPORTED,
-                         "a buffer that was allocated in a capture has other memory in each graph: "
-                         "it has no address");
     cls_status status = trust_demand(context->device, context->caps, TRUST_ADDRESSES);
     if (!status)
         status = open_kernel(context, &kernel);
@@ -51,7 +47,7 @@ COLD static cls_status ask(struct buffer *buffer, uint64_t *out) {
     return status;
 }
 
-cls_status buffer_address(struct buffer *buffer, uint64_t *out) {
+cls_status buffer_tell_address(struct buffer *buffer, uint64_t *out) {
     uint64_t address = atomic_load_explicit(&buffer->address, memory_order_relaxed);
     cls_status status = CLS_SUCCESS;
     if (RARELY(!address)) {
@@ -64,6 +60,19 @@ cls_status buffer_address(struct buffer *buffer, uint64_t *out) {
     if (!status)
         *out = address;
     return status;
+}
+
+cls_status buffer_check_address(const struct buffer *buffer) {
+    if (RARELY(buffer->capture))
+        return error_set(CLS_ERROR_UNSUPPORTED,
+                         "a buffer that was allocated in a capture has other memory in each graph: "
+                         "it has no address");
+    return trust_demand(buffer->context->device, buffer->context->caps, TRUST_ADDRESSES);
+}
+
+cls_status buffer_address(struct buffer *buffer, uint64_t *out) {
+    cls_status status = buffer_check_address(buffer);
+    return status ? status : buffer_tell_address(buffer, out);
 }
 
 cls_status cls_buffer_get_address(cls_buffer handle, uint64_t *address) {

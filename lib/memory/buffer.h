@@ -79,6 +79,11 @@ static inline bool arg_is_memory(cls_arg_kind kind) {
     return kind == CLS_ARG_BUFFER || kind == CLS_ARG_BUFFER_PART || kind == CLS_ARG_IMAGE;
 }
 
+/* The same, or the address of memory. */
+static inline bool arg_names_memory(cls_arg_kind kind) {
+    return arg_is_memory(kind) || kind == CLS_ARG_ADDRESS;
+}
+
 /* Releases the memory of a buffer, or of an image with memory of its own, that nobody refers to any more. */
 void buffer_end(struct buffer *buffer);
 

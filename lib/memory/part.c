@@ -27,15 +27,23 @@ static void part_finalize(struct object *object) {
 static struct object_pool part_pool =
     OBJECT_POOL(27, sizeof(struct buffer_part), "part of a buffer", part_finalize);
 
-static cls_status check(const struct buffer *buffer, size_t offset, size_t bytes) {
-    const size_t align = buffer->context->device->info.base_align;
+bool buffer_part_is_aligned(const struct buffer *buffer, size_t offset) {
+    return offset % buffer->context->device->info.base_align == 0;
+}
+
+cls_status buffer_part_check(const struct buffer *buffer, size_t offset, size_t bytes) {
     if (!bytes)
         return error_set(CLS_ERROR_INVALID_VALUE, "a part of 0 bytes of a buffer");
-    if (offset % align)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "a part at byte %zu of its buffer: this device takes multiples of %zu",
-                         offset, align);
     return range_check(offset, bytes, buffer->bytes);
+}
+
+static cls_status check(const struct buffer *buffer, size_t offset, size_t bytes) {
+    cls_status status = buffer_part_check(buffer, offset, bytes);
+    if (status || buffer_part_is_aligned(buffer, offset))
+        return status;
+    return error_set(CLS_ERROR_INVALID_VALUE,
+                     "a part at byte %zu of its buffer: this device takes multiples of %u", offset,
+                     buffer->context->device->info.base_align);
 }
 
 /* OpenCL has no parts of parts: a slot of a memory pool and a caller's sub-buffer lie in their root. */

@@ -24,6 +24,12 @@ struct buffer_part {
 cls_status buffer_part_new(const struct buffer *buffer, size_t offset, size_t bytes,
                            struct buffer_part **out);
 
+/* Whether a sub-buffer can begin there. */
+bool buffer_part_is_aligned(const struct buffer *buffer, size_t offset);
+
+/* The same statuses, but for the alignment, of a part that is passed by its address. */
+cls_status buffer_part_check(const struct buffer *buffer, size_t offset, size_t bytes);
+
 /* Pinned memory of the context, for copies of its streams. */
 cls_status buffer_part_new_pinned(struct context *context, size_t bytes, struct buffer_part **out);
 

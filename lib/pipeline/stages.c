@@ -35,6 +35,7 @@ static void free_stage(struct stage *stage) {
     }
     if (stage->owns_stream)
         stream_destroy_owned(stage->stream);
+    free((void *)(uintptr_t)stage->launch.reaches);
     free(stage);
 }
 
@@ -250,6 +251,24 @@ static cls_status find_buffers(const struct pipeline *pipeline, const char *cons
     return CLS_SUCCESS;
 }
 
+/* The stage is launched later than the caller's list lasts. */
+static cls_status copy_launch(struct stage *stage, const cls_launch *given) {
+    const size_t bytes = given->n_reaches * sizeof *given->reaches;
+    stage->launch = *given;
+    stage->launch.reaches = NULL;
+    if (!given->n_reaches)
+        return CLS_SUCCESS;
+    if (!given->reaches)
+        return error_set(CLS_ERROR_INVALID_VALUE, "stage '%s': the list of %u buffers is null",
+                         stage->name, given->n_reaches);
+    cls_arg *reaches = malloc(bytes);
+    if (!reaches)
+        return error_no_memory("for a stage");
+    memcpy(reaches, given->reaches, bytes);
+    stage->launch.reaches = reaches;
+    return CLS_SUCCESS;
+}
+
 static cls_status fill_stage(struct pipeline *pipeline, struct stage *stage,
                              const cls_stage *given) {
     strcpy(stage->name, given->name);
@@ -259,10 +278,11 @@ static cls_status fill_stage(struct pipeline *pipeline, struct stage *stage,
     stage->fn = given->fn;
     stage->arg = given->arg;
     stage->kernel = given->kernel;
-    stage->launch = given->launch;
     if (given->n_args)
         memcpy(stage->args, given->args, given->n_args * sizeof *given->args);
-    cls_status status = find_buffers(pipeline, given->inputs, given->n_inputs, stage->inputs);
+    cls_status status = copy_launch(stage, &given->launch);
+    if (!status)
+        status = find_buffers(pipeline, given->inputs, given->n_inputs, stage->inputs);
     if (!status)
         status = find_buffers(pipeline, given->outputs, given->n_outputs, stage->outputs);
     if (status)

@@ -53,7 +53,7 @@ struct stage {
     cls_stage_fn fn;
     void *arg;
     cls_kernel kernel;
-    cls_launch launch;
+    cls_launch launch; /* `reaches` is the stage's own */
     cls_arg args[MOST_STAGE_BUFFERS];
     cls_stream stream;
     bool owns_stream;

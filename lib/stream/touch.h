@@ -25,6 +25,8 @@ struct launch_args {
     const cls_arg *args;
     const struct op_arg *op_args;
     unsigned count;
+    const cls_arg *reaches; /* buffers that the kernel reaches through addresses; `n_reaches` */
+    unsigned n_reaches;
     const struct op_call *call; /* of an operation, for captures; NULL: of anything else */
 };
 

@@ -26,7 +26,7 @@ from .generators import Random
 from .graphs import Capture, Graph, GraphExec
 from .images import Image, Sampler
 from .indices import add_at
-from .kernels import Kernel, Local, Program
+from .kernels import Address, Kernel, Local, Program
 from .memory import Buffer, pinned
 from .optimizers import SGD, AdamW
 from .pools import StreamPool

@@ -50,7 +50,8 @@ class OptimizerState(ctypes.Structure):
 
 
 class Launch(ctypes.Structure):
-    _fields_ = [("dims", c_uint), ("global", c_size_t * 3), ("local", c_size_t * 3), ("offset", c_size_t * 3)]
+    _fields_ = [("dims", c_uint), ("global", c_size_t * 3), ("local", c_size_t * 3), ("offset", c_size_t * 3),
+                ("reaches", c_void_p), ("n_reaches", c_uint)]
 
 
 class Part(ctypes.Structure):
@@ -236,7 +237,7 @@ cls_timeline_create pp   cls_timeline_destroy p   cls_timeline_signal pq   cls_t
 cls_timeline_wait pqq   cls_stream_signal_timeline ppq   cls_stream_wait_timeline ppq
 cls_event_create ppp   cls_event_destroy p   cls_event_record pp   cls_event_query p   cls_event_synchronize p
 cls_event_wait pq   cls_event_elapsed ppp
-cls_buffer_create pzp   cls_buffer_destroy p   cls_buffer_get_size pp   cls_malloc_async pzp
+cls_buffer_create pzp   cls_buffer_destroy p   cls_buffer_get_size pp   cls_buffer_get_address pp   cls_malloc_async pzp
 cls_buffer_get_pointer pp
 cls_image_create ppp   cls_image_destroy p   cls_image_from_host pppp   cls_image_to_host pppp
 cls_host_alloc pzp   cls_host_free p

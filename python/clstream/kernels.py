@@ -10,7 +10,7 @@ from .images import Image, Sampler
 from .memory import Buffer
 from .streams import context_of, stream_of
 
-_BUFFER, _VALUE, _LOCAL, _PART, _IMAGE, _SAMPLER = range(6)
+_BUFFER, _VALUE, _LOCAL, _PART, _IMAGE, _SAMPLER, _ADDRESS = range(7)
 _TYPES = {"f": 2, "i": 1, "u": 1}  # cls_arg_type by NumPy's kind
 
 
@@ -19,6 +19,15 @@ class Local:
 
     def __init__(self, nbytes):
         self.nbytes = integer(nbytes, name="the size of __local memory")
+
+
+class Address:
+    """The address of a Buffer or Array as a kernel's argument, a ulong, `offset` bytes further on. The launch keeps it."""
+
+    def __init__(self, memory, offset=0):
+        self.buffer = getattr(memory, "buffer", memory)
+        start = memory.offset * memory.dtype.itemsize if hasattr(memory, "dtype") else 0
+        self.offset = start + integer(offset, name="an offset")
 
 
 class Program(capi.Handle):
@@ -82,12 +91,13 @@ class Kernel(capi.Handle):
         self.context = context
         super().__init__(handle)
 
-    def __call__(self, size, *args, local=None, offset=None, stream=None):
+    def __call__(self, size, *args, local=None, offset=None, stream=None, reaches=()):
         """Submits a launch of `size` work-items, a number or up to three, in groups of `local`, which
         get_global_id counts from `offset`. An argument is an Array, a Buffer, an Image, a Sampler, a NumPy scalar or a
         NumPy array of no axes (a value of exactly its type), bytes (a struct),
-        Local, or None (a null pointer)."""
-        launch(self.handle, size, args, stream_of(stream, self.context), local, offset)
+        Local, Address, or None (a null pointer). `reaches`: the Buffers and Arrays that the kernel reaches through
+        addresses in memory, which are kept and checked as arguments are."""
+        launch(self.handle, size, args, stream_of(stream, self.context), local, offset, reaches)
 
     @property
     def info(self):
@@ -134,9 +144,22 @@ def _shape(size, local, offset):
     return shape
 
 
-def launch(kernel, size, args, stream, local=None, offset=None):
+def _set_reaches(shape, reaches):
+    """The list that the shape names, to be kept until the call."""
+    list_ = (capi.Arg * max(1, len(reaches)))()
+    for out, value in zip(list_, reaches):
+        buffer = getattr(value, "buffer", value)
+        if not isinstance(buffer, Buffer):
+            raise TypeError(f"a kernel reaches Buffers and Arrays, not {type(value).__name__}")
+        out.kind, out.u.buffer = _BUFFER, buffer.handle
+    shape.reaches, shape.n_reaches = ctypes.addressof(list_), len(reaches)
+    return list_
+
+
+def launch(kernel, size, args, stream, local=None, offset=None, reaches=()):
     """Submits a launch of a kernel (a handle)."""
     shape, held = _shape(size, local, offset), []
+    held.append(_set_reaches(shape, reaches))
     list_ = (capi.Arg * max(1, len(args)))()
     for i, (out, value) in enumerate(zip(list_, args)):
         _set(out, value, i, held)
@@ -151,6 +174,9 @@ def _set(out, value, position, held):
     elif isinstance(value, Sampler):
         out.kind, out.size = _SAMPLER, ctypes.sizeof(capi.SamplerValue)
         out.u.sampler = capi.SamplerValue(*value.values)
+    elif isinstance(value, Address):
+        out.kind, out.type, out.size = _ADDRESS, _TYPES["u"], 8
+        out.u.part = capi.Part(value.buffer.handle, value.offset)
     elif isinstance(value, Local):
         out.kind, out.size = _LOCAL, value.nbytes
     elif isinstance(value, (numpy.generic, bytes)) or isinstance(value, numpy.ndarray) and value.ndim == 0:

@@ -68,6 +68,11 @@ class Buffer(capi.Handle):
         return make("cls_buffer_get_pointer", self.handle)
 
     @property
+    def address(self):
+        """The address at which kernels see the first byte."""
+        return make("cls_buffer_get_address", self.handle, type=ctypes.c_uint64)
+
+    @property
     def nbytes(self):
         return make("cls_buffer_get_size", self.handle, type=ctypes.c_size_t)
 

@@ -335,7 +335,7 @@ static void test_update_says_what_differs(void **state) {
 static void test_what_is_refused(void **state) {
     (void)state;
     const cls_array x = floats(), y = floats(), z = floats();
-    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, NULL, 0};
     cls_graph_exec exec = capture_two_chains(x, y, z);
     const uint64_t fused[] = {0, 1, 2, 4, 5};
     for (int i = 0; i < 5; i++) {

@@ -130,7 +130,7 @@ static void test_a_graph_without_memory_changes(void **state) {
 static void test_an_argument_is_replaced_without_memory(void **state) {
     (void)state;
     const cls_graph_exec exec = instance(3);
-    const cls_launch one = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+    const cls_launch one = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(in), cls_arg_u32(7), cls_arg_u32(2), cls_arg_u32(0),
                             cls_arg_u32(1)};
     const uint32_t four = 4;

@@ -161,7 +161,7 @@ static void submit_all_kinds(struct world *world) {
     OK(cls_copy_rect_d2d_async(b, a, &rect, world->stream));
     const cls_arg args[] = {cls_arg_buffer_at(b, align, align), cls_arg_u32(0), cls_arg_u32(3),
                             cls_arg_u32(1), cls_arg_u32(1)};
-    const cls_launch one = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+    const cls_launch one = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0};
     OK(cls_kernel_launch_async(rig.step, &one, args, 5, world->stream));
     copy(world->out, b, world->stream);
     OK(cls_unary_param_async(CLS_UNARY_ADD_SCALAR, cls_array_of(b, CLS_I32, CELLS),

@@ -14,7 +14,7 @@ static cls_stream stream, other;
 static cls_buffer cells, from, extra;
 static cls_kernel put, add, sum, set; /* the last one is of another program */
 static cls_event event;
-static const cls_launch one = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+static const cls_launch one = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0};
 
 static const char source[] =
     "kernel void put(global uint *to, global const uint *from) { to[0] = from[0]; }\n"

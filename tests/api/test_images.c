@@ -685,7 +685,7 @@ struct sum {
 };
 
 static const size_t small[3] = {4, 4, 1};
-static const cls_launch small_items = {2, {4, 4, 1}, {0, 0, 0}, {0, 0, 0}};
+static const cls_launch small_items = {2, {4, 4, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0};
 
 static void open_sum(struct sum *sum) {
     sum->kernel = kernel_of("sum2d");

@@ -125,7 +125,7 @@ static void expect_local(cls_kernel kernel, cls_launch launch, size_t x, size_t 
 static void test_the_local_size_of_a_launch(void **state) {
     (void)state;
     cls_kernel place = kernel_of("place"), by_eights = kernel_of("by_eights");
-    cls_launch own = {2, {8, 4, 1}, {2, 1, 0}, {0, 0, 0}};
+    cls_launch own = {2, {8, 4, 1}, {2, 1, 0}, {0, 0, 0}, NULL, 0};
     expect_local(place, own, 2, 1, 1);
     expect_local(place, cls_launch_1d(4), 0, 0, 0);
     expect_local(place, cls_launch_1d(0), 0, 0, 0);

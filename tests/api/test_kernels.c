@@ -89,7 +89,7 @@ static void test_the_local_size_is_the_callers(void **state) {
     cls_kernel groups = kernel_of("groups");
     cls_buffer cells = rig_cells(32);
     uint32_t seen[32];
-    cls_launch shape = {1, {32, 0, 0}, {8, 0, 0}, {0, 0, 0}};
+    cls_launch shape = {1, {32, 0, 0}, {8, 0, 0}, {0, 0, 0}, NULL, 0};
     cls_arg args[] = {cls_arg_buffer(cells)};
     OK(cls_kernel_launch(groups, &shape, args, 1, NULL));
     OK(cls_buffer_to_host(cells, seen, sizeof seen));
@@ -106,7 +106,7 @@ static void test_a_group_that_the_source_fixes_need_not_be_told(void **state) {
     cls_arg args[] = {cls_arg_buffer(cells)};
     for (int with_local = 0; with_local < 2; with_local++) {
         uint32_t seen[32];
-        cls_launch shape = {2, {8, 4, 0}, {with_local ? 4 : 0, with_local ? 2 : 0, 0}, {0, 0, 0}};
+        cls_launch shape = {2, {8, 4, 0}, {with_local ? 4 : 0, with_local ? 2 : 0, 0}, {0, 0, 0}, NULL, 0};
         OK(cls_fill(cells, 0, sizeof seen, "", 1, NULL));
         OK(cls_kernel_launch(by_eights, &shape, args, 1, NULL));
         OK(cls_buffer_to_host(cells, seen, sizeof seen));
@@ -114,9 +114,9 @@ static void test_a_group_that_the_source_fixes_need_not_be_told(void **state) {
             assert_int_equal(seen[i], 421);
     }
     const cls_launch bad[] = {
-        {1, {32, 0, 0}, {0, 0, 0}, {0, 0, 0}}, {2, {8, 4, 0}, {8, 1, 0}, {0, 0, 0}},
-        {2, {6, 4, 0}, {0, 0, 0}, {0, 0, 0}},  {3, {4, 2, 2}, {4, 2, 2}, {0, 0, 0}},
-        {2, {8, 4, 0}, {4, 0, 0}, {0, 0, 0}},
+        {1, {32, 0, 0}, {0, 0, 0}, {0, 0, 0}, NULL, 0}, {2, {8, 4, 0}, {8, 1, 0}, {0, 0, 0}},
+        {2, {6, 4, 0}, {0, 0, 0}, {0, 0, 0}, NULL, 0},  {3, {4, 2, 2}, {4, 2, 2}, {0, 0, 0}},
+        {2, {8, 4, 0}, {4, 0, 0}, {0, 0, 0}, NULL, 0},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch_async(by_eights, &bad[i], args, 1, NULL));
@@ -139,7 +139,7 @@ static void test_local_memory(void **state) {
         data[i] = i;
     for (size_t group = 1; group <= 16; group *= 4) {
         OK(cls_buffer_from_host(rig.context, data, sizeof data, &cells));
-        cls_launch shape = {1, {64, 0, 0}, {group, 0, 0}, {0, 0, 0}};
+        cls_launch shape = {1, {64, 0, 0}, {group, 0, 0}, {0, 0, 0}, NULL, 0};
         cls_arg args[] = {cls_arg_buffer(cells), cls_arg_local(group * 4)};
         OK(cls_kernel_launch(reverse, &shape, args, 2, NULL));
         OK(cls_buffer_to_host(cells, seen, sizeof seen));
@@ -180,7 +180,7 @@ static void test_more_local_memory_than_there_is(void **state) {
         "}\n";
     cls_kernel reverse = kernel_of("reverse"), kernel;
     cls_buffer cells = rig_cells(64);
-    cls_launch shape = {1, {64, 0, 0}, {16, 0, 0}, {0, 0, 0}};
+    cls_launch shape = {1, {64, 0, 0}, {16, 0, 0}, {0, 0, 0}, NULL, 0};
     cls_device_info info = CLS_DEVICE_INFO_INIT;
     size_t device;
     OK(cls_context_get_device(rig.context, &device));
@@ -531,7 +531,7 @@ static void test_messages_name_what_they_are_about(void **state) {
     (void)state;
     cls_kernel reverse = kernel_of("reverse"), none;
     cls_buffer cells = rig_cells(64);
-    const cls_launch four = {1, {4, 0, 0}, {4, 0, 0}, {0, 0, 0}};
+    const cls_launch four = {1, {4, 0, 0}, {4, 0, 0}, {0, 0, 0}, NULL, 0};
     const cls_arg good[] = {cls_arg_buffer(cells), cls_arg_local(16)};
     const cls_arg empty[] = {good[0], cls_arg_local(0)}, value[] = {good[0], cls_arg_i32(1)};
     const struct {
@@ -562,13 +562,13 @@ static void test_wrong_shapes_are_refused(void **state) {
     (void)state;
     cls_kernel nothing = kernel_of("nothing");
     const cls_launch bad[] = {
-        {0, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
-        {4, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
-        {1, {10, 1, 1}, {3, 0, 0}, {0, 0, 0}},
-        {2, {8, 8, 1}, {8, 0, 0}, {0, 0, 0}},
-        {2, {8, 8, 1}, {8, 3, 0}, {0, 0, 0}},
-        {1, {1u << 30, 1, 1}, {1u << 30, 0, 0}, {0, 0, 0}},
-        {3, {SIZE_MAX, SIZE_MAX, 2}, {0, 0, 0}, {0, 0, 0}},
+        {0, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+        {4, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+        {1, {10, 1, 1}, {3, 0, 0}, {0, 0, 0}, NULL, 0},
+        {2, {8, 8, 1}, {8, 0, 0}, {0, 0, 0}, NULL, 0},
+        {2, {8, 8, 1}, {8, 3, 0}, {0, 0, 0}, NULL, 0},
+        {1, {1u << 30, 1, 1}, {1u << 30, 0, 0}, {0, 0, 0}, NULL, 0},
+        {3, {SIZE_MAX, SIZE_MAX, 2}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         cls_status status = cls_kernel_launch(nothing, &bad[i], NULL, 0, NULL);
@@ -577,8 +577,8 @@ static void test_wrong_shapes_are_refused(void **state) {
     }
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(nothing, NULL, NULL, 0, NULL));
     const cls_launch empty[] = {{1, {0, 1, 1}, {0, 0, 0}, {0, 0, 0}},
-                                {2, {5, 0, 1}, {0, 0, 0}, {0, 0, 0}},
-                                {3, {5, 5, 0}, {1, 1, 1}, {0, 0, 0}}};
+                                {2, {5, 0, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+                                {3, {5, 5, 0}, {1, 1, 1}, {0, 0, 0}, NULL, 0}};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
         OK(cls_kernel_launch(nothing, &empty[i], NULL, 0, NULL));
     OK(cls_kernel_destroy(nothing));

@@ -49,7 +49,7 @@ static void launch(bool first_another) {
     cls_buffer x;
     cls_program program;
     cls_kernel a, b;
-    const cls_launch ten = {1, {10, 1, 1}, {10, 1, 1}, {0, 0, 0}};
+    const cls_launch ten = {1, {10, 1, 1}, {10, 1, 1}, {0, 0, 0}, NULL, 0};
     must(cls_buffer_create(NULL, 64, &x));
     must(cls_program_from_source(NULL, source, "x.cl", NULL, &program));
     must(cls_kernel_create(program, "a", &a));

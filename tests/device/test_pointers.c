@@ -458,7 +458,14 @@ static void followed_by_kernels(void **state) {
     char *table = allocate(sizeof rows), *out = allocate(sizeof sums);
     OK(cls_memcpy(row, numbers, sizeof numbers, NULL));
     OK(cls_memcpy(table, rows, sizeof rows, NULL));
-    OK(launch(kernel, table, out, N, NULL));
+    const cls_arg args[] = {cls_arg_pointer(table), cls_arg_pointer(out)},
+                  reaches[] = {cls_arg_pointer(row + 1)}, wrong[] = {cls_arg_pointer(rows)};
+    cls_launch how = cls_launch_1d(N);
+    how.reaches = reaches;
+    how.n_reaches = 1;
+    OK(cls_kernel_launch_async(kernel, &how, args, 2, NULL));
+    how.reaches = wrong;
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_kernel_launch_async(kernel, &how, args, 2, NULL));
     OK(cls_memcpy(sums, out, sizeof sums, NULL));
     for (int i = 0; i < N; i++)
         assert_int_equal(sums[i], i * i + (i + 1) * (i + 1));
@@ -589,7 +596,9 @@ static void captured(void **state) {
     (void)state;
     cls_kernel kernel = kernel_make(NULL);
     int *a = (int *)(void *)allocate(sizeof from), *b = (int *)(void *)allocate(sizeof to);
-    const size_t half = base_align() % sizeof from ? N / 2 : 0;
+    OK(cls_memset(a, 0, sizeof from, NULL));
+    const size_t half = takes_odd_offsets(kernel, a, b) ? N / 2 + 1 : 0;
+    OK(cls_context_synchronize(NULL));
     OK(cls_stream_create(NULL, NULL, &stream));
     OK(cls_stream_begin_capture(stream, "pointers"));
     OK(cls_memcpy_async(a, from, sizeof from, stream));

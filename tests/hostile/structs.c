@@ -269,7 +269,7 @@ static void bad_rect(const struct arg *arg, unsigned slot, struct bad_list *list
         add_bad(list, "a pitch below the width", CLS_ERROR_INVALID_VALUE, of_pointer(&narrow[i]));
 }
 
-static const cls_launch good_shape = {1, {4, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+static const cls_launch good_shape = {1, {4, 0, 0}, {0, 0, 0}, {0, 0, 0}, NULL, 0};
 
 static union value good_launch(const struct arg *arg, unsigned slot) {
     (void)arg;
@@ -279,18 +279,18 @@ static union value good_launch(const struct arg *arg, unsigned slot) {
 
 static void bad_launch(const struct arg *arg, unsigned slot, struct bad_list *list) {
     static const cls_launch shapes[] = {
-        {0, {4, 4, 4}, {0, 0, 0}, {0, 0, 0}},
-        {4, {4, 4, 4}, {0, 0, 0}, {0, 0, 0}},
-        {UINT_MAX, {4, 4, 4}, {0, 0, 0}, {0, 0, 0}},
-        {1, {7, 0, 0}, {2, 0, 0}, {0, 0, 0}},
-        {2, {4, 4, 0}, {2, 0, 0}, {0, 0, 0}},
-        {1, {4, 0, 0}, {8, 0, 0}, {0, 0, 0}},
-        {1, {1u << 30, 0, 0}, {1u << 30, 0, 0}, {0, 0, 0}},
-        {3, {1u << 20, 1u << 20, 1u << 20}, {1u << 20, 1u << 20, 1u << 20}, {0, 0, 0}},
-        {2, {SIZE_MAX, SIZE_MAX, 0}, {0, 0, 0}, {0, 0, 0}},
-        {2, {SIZE_MAX / 2 + 1, 2, 0}, {0, 0, 0}, {0, 0, 0}},
-        {1, {4, 0, 0}, {0, 0, 0}, {SIZE_MAX - 3, 0, 0}},
-        {2, {2, 2, 0}, {0, 0, 0}, {1, SIZE_MAX, 0}},
+        {0, {4, 4, 4}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+        {4, {4, 4, 4}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+        {UINT_MAX, {4, 4, 4}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+        {1, {7, 0, 0}, {2, 0, 0}, {0, 0, 0}, NULL, 0},
+        {2, {4, 4, 0}, {2, 0, 0}, {0, 0, 0}, NULL, 0},
+        {1, {4, 0, 0}, {8, 0, 0}, {0, 0, 0}, NULL, 0},
+        {1, {1u << 30, 0, 0}, {1u << 30, 0, 0}, {0, 0, 0}, NULL, 0},
+        {3, {1u << 20, 1u << 20, 1u << 20}, {1u << 20, 1u << 20, 1u << 20}, {0, 0, 0}, NULL, 0},
+        {2, {SIZE_MAX, SIZE_MAX, 0}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+        {2, {SIZE_MAX / 2 + 1, 2, 0}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+        {1, {4, 0, 0}, {0, 0, 0}, {SIZE_MAX - 3, 0, 0}, NULL, 0},
+        {2, {2, 2, 0}, {0, 0, 0}, {1, SIZE_MAX, 0}, NULL, 0},
     };
     bad_pointer(arg, slot, list);
     for (size_t i = 0; i < COUNT_OF(shapes); i++)

@@ -22,7 +22,7 @@ static cls_kernel kernel, sum;
 static cls_buffer to, from, also, others[2], fillers[FILLER];
 static cls_graph graph;
 static cls_graph_exec exec;
-static const cls_launch one = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+static const cls_launch one = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0};
 
 static cls_buffer cell(uint32_t value) {
     cls_buffer buffer;

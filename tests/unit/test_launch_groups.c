@@ -128,9 +128,9 @@ static bool is_round(const size_t global[3], unsigned dims) {
 /* --- tests --- */
 
 static const cls_launch odd[] = {
-    {1, {100003, 1, 1}, {0, 0, 0}, {0, 0, 0}}, {1, {10007, 1, 1}, {0, 0, 0}, {0, 0, 0}},
-    {2, {8209, 19, 1}, {0, 0, 0}, {0, 0, 0}},  {2, {3, 33331, 1}, {0, 0, 0}, {0, 0, 0}},
-    {3, {2, 5, 4001}, {0, 0, 0}, {0, 0, 0}},   {3, {997, 3, 5}, {0, 0, 0}, {0, 0, 0}},
+    {1, {100003, 1, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0}, {1, {10007, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+    {2, {8209, 19, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0},  {2, {3, 33331, 1}, {0, 0, 0}, {0, 0, 0}},
+    {3, {2, 5, 4001}, {0, 0, 0}, {0, 0, 0}, NULL, 0},   {3, {997, 3, 5}, {0, 0, 0}, {0, 0, 0}},
 };
 
 static void test_odd_sizes_run_in_two_parts(void **state) {
@@ -186,7 +186,7 @@ static void test_round_and_small_sizes_run_as_they_are(void **state) {
         assert_int_equal(n_seen, 1);
         assert_false(seen[0].has_local);
     }
-    cls_launch given = {1, {10007, 1, 1}, {1, 0, 0}, {0, 0, 0}};
+    cls_launch given = {1, {10007, 1, 1}, {1, 0, 0}, {0, 0, 0}, NULL, 0};
     watch();
     OK(launch_count(&parts, &given));
     assert_int_equal(n_seen, 1);

@@ -68,7 +68,7 @@ static void close_side(void) {
 }
 
 static cls_status launch(uint32_t value) {
-    const cls_launch shape = {1, {ITEMS, 1, 1}, {ITEMS, 1, 1}, {0, 0, 0}};
+    const cls_launch shape = {1, {ITEMS, 1, 1}, {ITEMS, 1, 1}, {0, 0, 0}, NULL, 0};
     const cls_arg args[] = {cls_arg_buffer(side.words), cls_arg_u32(value)};
     return cls_kernel_launch(side.kernel, &shape, args, 2, NULL);
 }

@@ -128,7 +128,7 @@ static void order_write(struct play *play, unsigned stream, unsigned cell) {
     play->writer[cell] = stream;
 }
 
-static const cls_launch one_item = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+static const cls_launch one_item = {1, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0};
 
 static void launch_step(cls_buffer cells, uint32_t i, const struct op *op, cls_stream stream) {
     const cls_arg args[] = {cls_arg_buffer(cells), cls_arg_u32(i), cls_arg_u32(op->factor),

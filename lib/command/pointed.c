@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "command/pointed.h"
+
+#include "memory/address.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+
+bool kernel_may_point(const struct kernel *kernel) {
+    const struct context *context = kernel->context;
+    return device_takes_pointers(context->device) && caps_proves(context->caps, TRUST_ADDRESSES) &&
+           caps_proves(context->caps, TRUST_POINTER_ARGUMENTS);
+}
+
+void kernel_point(struct kernel *kernel, unsigned i) {
+    const unsigned bit = i < POINTED_BITS ? i : POINTED_BITS - 1;
+    atomic_fetch_or_explicit(&kernel->pointed, UINT64_C(1) << bit, memory_order_relaxed);
+    atomic_store_explicit(&kernel->has_pointed, true, memory_order_release);
+}
+
+cls_status kernel_set_pointed(const struct kernel *kernel, cl_kernel instance, unsigned i,
+                              struct buffer *buffer, size_t offset) {
+    uint64_t address = 0;
+    cls_status status = buffer ? buffer_tell_address(buffer, &address) : CLS_SUCCESS;
+    if (status)
+        return status;
+    return kernel_set_pointer(kernel->context->device, instance, i, buffer ? address + offset : 0);
+}
