@@ -42,7 +42,7 @@ static bool launch_graph(struct run *run, const struct world *world, cls_buffer 
     const bool recorded = launch_it(run, world, table);
     if (!ok(run, cls_stream_end_capture(stream, &graph)))
         return false;
-    const bool made = ok(run, cls_graph_instantiate(graph, &exec));
+    const bool made = ok(run, cls_graph_instantiate(graph, NULL, &exec));
     cls_graph_destroy(graph);
     if (!made)
         return false;
