@@ -497,6 +497,7 @@ const struct scenario scenarios[] = {
     {"products", products},
     {"sorts", sorts},
     {"pointers", pointers},
+    {"addresses", addresses},
     {"sparse_product", sparse_product},
     {"transforms", transforms},
     {"optimizer_steps", optimizer_steps},

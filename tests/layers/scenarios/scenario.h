@@ -113,6 +113,9 @@ void histograms(struct run *run);
 /* pointers.c */
 void pointers(struct run *run);
 
+/* addresses.c */
+void addresses(struct run *run);
+
 /* sparse.c */
 void sparse_product(struct run *run);
 
