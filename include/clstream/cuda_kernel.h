@@ -178,10 +178,12 @@ static inline cudaError_t cls_cuda_get_kernel(cls_cuda_kernel *kernel, cls_kerne
 }
 
 /** @cond */
-/* Whether the device has no blocks of this size for the kernel, where a launch was refused. */
-static inline int cls_cuda_is_too_large(cls_kernel kernel, size_t threads) {
-    cls_kernel_info info = CLS_KERNEL_INFO_INIT;
-    return cls_kernel_get_info(kernel, &info) == CLS_SUCCESS && threads > info.max_group;
+/* Whether the device has no blocks of this size, where a launch was refused. */
+static inline int cls_cuda_is_too_large(size_t threads) {
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    return cls_device_get_info(cls_cuda_state.index[cls_cuda_thread.device], &info) ==
+               CLS_SUCCESS &&
+           threads > info.max_work_group;
 }
 /** @endcond */
 
@@ -216,7 +218,7 @@ static inline cudaError_t cls_cuda_launch_args(cls_cuda_kernel *kernel, struct d
         args[n++] = cls_arg_local(shared);
     status = cls_kernel_launch_async(of_device, &launch, args, n, found);
     error = cls_cuda_result_on(found, status);
-    if (status == CLS_ERROR_INVALID_VALUE && cls_cuda_is_too_large(of_device, threads))
+    if (status == CLS_ERROR_INVALID_VALUE && cls_cuda_is_too_large(threads))
         error = cls_cuda_keep(cudaErrorInvalidConfiguration);
     return error;
 }

@@ -8,9 +8,11 @@
  * the library's own: a cudaStream_t is a cls_stream, and the calls of clstream.h take it.
  *
  * - cuda_error.h: errors, with CUDA's names and numbers
- * - cuda_device.h: devices and their properties
+ * - cuda_device.h: devices
+ * - cuda_properties.h: their properties
  * - cuda_stream.h: streams, events, host functions
- * - cuda_memory.h: memory, copies and fills
+ * - cuda_memory.h: memory
+ * - cuda_copy.h: copies and fills
  * - cuda_pool.h: stream-ordered memory
  * - cuda_graph.h: graphs by capture
  * - cuda_kernel.h: kernels in OpenCL C; cls_cuda_launch in the place of `<<<>>>`
@@ -25,6 +27,7 @@
 #ifndef CLSTREAM_CUDA_RUNTIME_H
 #define CLSTREAM_CUDA_RUNTIME_H
 
+#include <clstream/cuda_copy.h>
 #include <clstream/cuda_device.h>
 #include <clstream/cuda_error.h>
 #include <clstream/cuda_graph.h>
@@ -32,6 +35,7 @@
 #include <clstream/cuda_memory.h>
 #include <clstream/cuda_missing.h>
 #include <clstream/cuda_pool.h>
+#include <clstream/cuda_properties.h>
 #include <clstream/cuda_stream.h>
 
 CLS_BEGIN_DECLS

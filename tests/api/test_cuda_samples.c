@@ -81,6 +81,16 @@ static void host_counts_meanwhile(void **state) {
     cuda_finish();
 }
 
+/* A pointer for a kernel that reads or writes `bytes` bytes from there on, declared for the race checker. */
+static cls_arg declared(const void *pointer, size_t bytes, cls_access access) {
+    cls_buffer buffer;
+    size_t offset;
+    OK(cls_pointer_get_buffer(pointer, &buffer, &offset));
+    cls_arg arg = cls_arg_buffer_at(buffer, offset, bytes);
+    arg.access = access;
+    return arg;
+}
+
 /* The shape of simpleStreams: a kernel on each part of an array, then on one stream each with the part's copy. */
 static void parts_on_streams(void **state) {
     int *host = pinned_ints(N), *device = device_ints(N), *factor = device_ints(1);
@@ -95,8 +105,9 @@ static void parts_on_streams(void **state) {
     CUDA(cudaMemset(device, 0, N * sizeof *device));
     memset(host, 255, N * sizeof *host);
     for (int i = 0; i < STREAMS; i++)
-        CUDA(cls_cuda_launch(&store_product, part / BLOCK, BLOCK, 0, streams[i], device + i * part,
-                             factor, times));
+        CUDA(cls_cuda_launch(&store_product, part / BLOCK, BLOCK, 0, streams[i],
+                             declared(device + i * part, part * sizeof *device, CLS_ACCESS_WRITE),
+                             declared(factor, sizeof *factor, CLS_ACCESS_READ), times));
     for (int i = 0; i < STREAMS; i++)
         CUDA(cudaMemcpyAsync(host + i * part, device + i * part, part * sizeof *host,
                              cudaMemcpyDeviceToHost, streams[i]));

@@ -47,6 +47,25 @@ for header in $HEADERS; do
     fi
 done
 
+# A call of CUDA's that the library has nothing for: the compiler refuses it, by a message that has its name.
+not_refused() {
+    sed -n 's/^#define \(cuda[A-Za-z0-9]*\)(.*/\1/p' "$srcdir/include/clstream/cuda_missing.h" >"$dir/missing"
+    [ "$(wc -l <"$dir/missing")" -gt 50 ] || echo "too few calls found"
+    { printf '#include <clstream/cuda_runtime.h>\n'
+        awk '{print "int f" NR "(void); int f" NR "(void) { return " $1 "(0); }"}' "$dir/missing"; } >"$dir/missing.c"
+    $1 -std="$2" -x "$3" -fmax-errors=0 -I"$top_builddir/include" -I"$srcdir/include" -fsyntax-only "$dir/missing.c" >"$dir/said" 2>&1 &&
+        echo "it compiles"
+    while read -r name; do
+        grep -q "clstream_has_no_$name\>" "$dir/said" || echo "$name"
+    done <"$dir/missing"
+}
+check "calls of CUDA's that are not there do not compile, in C" "$(not_refused "$CC" c11 c)"
+if [ -n "$CXX" ]; then
+    check "calls of CUDA's that are not there do not compile, in C++" "$(not_refused "$CXX" c++11 c++)"
+else
+    skip "calls of CUDA's that are not there do not compile, in C++" "no C++ compiler"
+fi
+
 sized_structs() {
     header_paths | while read -r header; do cat "$header"; done |
         sed -n 's/^ *size_t size; .*sizeof(\(cls_[a-z_]*\)).*/\1/p'
