@@ -9,7 +9,8 @@
  *     cls_cuda_launch(&saxpy, (n + 255) / 256, 256, 0, stream, a, x, y, n);
  *
  * in the place of `saxpy<<<(n + 255) / 256, 256, 0, stream>>>(a, x, y, n)`. Both objects are variables that live as long as
- * the program uses them. A module is built for a device by the first launch there, whose call that delays.
+ * the program uses them, or until cls_cuda_release_kernel and cls_cuda_release_module. A module is built for a device by the
+ * first launch there, whose call that delays.
  *
  * An argument is a pointer (any address in memory of cuda_memory.h or cuda_pool.h, or null), a number, or a cls_arg; in C++
  * also a structure, which in C is cls_arg_value(&x, sizeof x). The types must be those of the kernel's parameters, since no
@@ -49,7 +50,7 @@ typedef struct dim3 dim3;
 #define CLS_CUDA_MAX_ARGUMENTS 24
 
 /** @cond */
-/* A program or kernel of one context. It stays as long as the process. */
+/* A program or kernel of one context. It stays until the release, because another thread may be looking at it. */
 struct cls_cuda_built {
     cls_context context;
     cls_program program;
@@ -97,6 +98,18 @@ static inline struct cls_cuda_built *cls_cuda_built_for(struct cls_cuda_built **
     return built && built->context == context ? built : NULL;
 }
 
+/* Destroys what was built for a context before a reset. */
+static inline void cls_cuda_outdate(struct cls_cuda_built *built) {
+    if (built && built->program)
+        cls_program_destroy(built->program);
+    if (built && built->kernel)
+        cls_kernel_destroy(built->kernel);
+    if (built) {
+        built->program = NULL;
+        built->kernel = NULL;
+    }
+}
+
 /* Puts a program or kernel into its place. The lock is held. */
 static inline cls_status cls_cuda_publish(struct cls_cuda_built **slot, cls_context context,
                                           cls_program program, cls_kernel kernel) {
@@ -107,6 +120,7 @@ static inline cls_status cls_cuda_publish(struct cls_cuda_built **slot, cls_cont
     built->program = program;
     built->kernel = kernel;
     built->older = *slot;
+    cls_cuda_outdate(built->older);
     __atomic_store_n(slot, built, __ATOMIC_RELEASE);
     return CLS_SUCCESS;
 }
@@ -175,6 +189,31 @@ static inline cudaError_t cls_cuda_get_kernel(cls_cuda_kernel *kernel, cls_kerne
     if (error == cudaSuccess)
         *out = built->kernel;
     return cls_cuda_keep(error);
+}
+
+/** @cond */
+static inline void cls_cuda_release_slots(struct cls_cuda_built **slots) {
+    int i;
+    pthread_mutex_lock(&cls_cuda_lock);
+    for (i = 0; i < CLS_CUDA_DEVICES; i++)
+        while (slots[i]) {
+            struct cls_cuda_built *built = slots[i];
+            slots[i] = built->older;
+            cls_cuda_outdate(built);
+            free(built);
+        }
+    pthread_mutex_unlock(&cls_cuda_lock);
+}
+/** @endcond */
+
+/** Gives back what was built of a kernel. Submitted launches complete. No other thread may use the kernel meanwhile. */
+static inline void cls_cuda_release_kernel(cls_cuda_kernel *kernel) {
+    cls_cuda_release_slots(kernel->built);
+}
+
+/** The same of a module. Its kernels stay. */
+static inline void cls_cuda_release_module(cls_cuda_module *module) {
+    cls_cuda_release_slots(module->built);
 }
 
 /** @cond */

@@ -460,10 +460,8 @@ static void kernels_come_from_files(void **state) {
     assert_int_equal(got, 12);
     CUDA(cudaFree(x));
     cuda_finish();
-    cls_kernel_destroy(kernel.built[0]->kernel);
-    cls_program_destroy(of_file.built[0]->program);
-    free(kernel.built[0]);
-    free(of_file.built[0]);
+    cls_cuda_release_module(&of_file);
+    cls_cuda_release_kernel(&kernel);
 }
 
 /* --- pools and captures --- */

@@ -47,6 +47,20 @@ for header in $HEADERS; do
     fi
 done
 
+# A program for CUDA finds <cuda_runtime.h> by -I of the folder that has it, whatever other names are there.
+unchanged() {
+    printf '#include <cuda_runtime.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <math.h>\n%s\n' \
+        'int cls_test_nothing(void); int cls_test_nothing(void) { return cudaDeviceSynchronize() == cudaSuccess; }' >"$dir/unchanged.c"
+    $1 -std="$2" -x "$3" -Wall -Wextra -Werror -I"$top_builddir/include" -I"$srcdir/include" -I"$srcdir/include/clstream" \
+        -fsyntax-only "$dir/unchanged.c" 2>&1 || echo "$1 failed"
+}
+check "<cuda_runtime.h> is found by its name alone, in C" "$(unchanged "$CC" c11 c)"
+if [ -n "$CXX" ]; then
+    check "<cuda_runtime.h> is found by its name alone, in C++" "$(unchanged "$CXX" c++11 c++)"
+else
+    skip "<cuda_runtime.h> is found by its name alone, in C++" "no C++ compiler"
+fi
+
 # A call of CUDA's that the library has nothing for: the compiler refuses it, by a message that has its name.
 not_refused() {
     sed -n 's/^#define \(cuda[A-Za-z0-9]*\)(.*/\1/p' "$srcdir/include/clstream/cuda_missing.h" >"$dir/missing"

@@ -497,6 +497,7 @@ const struct scenario scenarios[] = {
     {"products", products},
     {"sorts", sorts},
     {"pointers", pointers},
+    {"cuda_calls", cuda_calls},
     {"sparse_product", sparse_product},
     {"transforms", transforms},
     {"optimizer_steps", optimizer_steps},

@@ -107,6 +107,9 @@ void transforms(struct run *run);
 /* scan.c */
 void scans(struct run *run);
 
+/* cuda.c */
+void cuda_calls(struct run *run);
+
 /* pointers.c */
 void pointers(struct run *run);
 
