@@ -100,6 +100,10 @@ for compiler in "$CXX" clang++; do
         check "types of 16 bits, $compiler, $standard" "$(build "$compiler" $standard tests/cpp/narrow.cc
         succeeds "$work/program")"
     done
+    for standard in c++11 c++20; do
+        check "CUDA's runtime calls, $compiler, $standard" "$(build "$compiler" $standard tests/cpp/cuda.cc
+        succeeds "$work/program")"
+    done
     # shellcheck disable=SC2046 # words
     set -- $(with_stdfloat)
     standard=$1

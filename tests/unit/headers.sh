@@ -29,14 +29,14 @@ not_in_umbrella() {
     [ -e "$srcdir/include/clstream.h" ] || { echo "include/clstream.h is not there"; return; }
     for header in $HEADERS; do
         case $header in
-        include/clstream.h | include/clstream/opencl.h) continue ;;
+        include/clstream.h | include/clstream/opencl.h | include/clstream/cuda_*) continue ;;
         esac
         grep -q "#include <${header#include/}>" "$srcdir/include/clstream.h" || echo "$header"
     done
 }
 
 check "every header in include/ is installed" "$(unlisted)"
-check "the umbrella includes every header but opencl.h" "$(not_in_umbrella)"
+check "the umbrella includes every header but opencl.h and those of CUDA's calls" "$(not_in_umbrella)"
 for header in $HEADERS; do
     name=${header#include/}
     check "<$name> compiles alone as C11" "$(compile "$CC" c11 c "$name")"
@@ -46,6 +46,39 @@ for header in $HEADERS; do
         skip "<$name> compiles alone as C++11" "no C++ compiler"
     fi
 done
+
+# A program for CUDA finds <cuda_runtime.h> by -I of the folder that has it, whatever other names are there.
+unchanged() {
+    printf '#include <cuda_runtime.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <math.h>\n%s\n' \
+        'int cls_test_nothing(void); int cls_test_nothing(void) { return cudaDeviceSynchronize() == cudaSuccess; }' >"$dir/unchanged.c"
+    $1 -std="$2" -x "$3" -Wall -Wextra -Werror -I"$top_builddir/include" -I"$srcdir/include" -I"$srcdir/include/clstream" \
+        -fsyntax-only "$dir/unchanged.c" 2>&1 || echo "$1 failed"
+}
+check "<cuda_runtime.h> is found by its name alone, in C" "$(unchanged "$CC" c11 c)"
+if [ -n "$CXX" ]; then
+    check "<cuda_runtime.h> is found by its name alone, in C++" "$(unchanged "$CXX" c++11 c++)"
+else
+    skip "<cuda_runtime.h> is found by its name alone, in C++" "no C++ compiler"
+fi
+
+# A call of CUDA's that the library has nothing for: the compiler refuses it, by a message that has its name.
+not_refused() {
+    sed -n 's/^#define \(cuda[A-Za-z0-9]*\)(.*/\1/p' "$srcdir/include/clstream/cuda_missing.h" >"$dir/missing"
+    [ "$(wc -l <"$dir/missing")" -gt 50 ] || echo "too few calls found"
+    { printf '#include <clstream/cuda_runtime.h>\n'
+        awk '{print "int f" NR "(void); int f" NR "(void) { return " $1 "(0); }"}' "$dir/missing"; } >"$dir/missing.c"
+    $1 -std="$2" -x "$3" -fmax-errors=0 -I"$top_builddir/include" -I"$srcdir/include" -fsyntax-only "$dir/missing.c" >"$dir/said" 2>&1 &&
+        echo "it compiles"
+    while read -r name; do
+        grep -q "clstream_has_no_$name\>" "$dir/said" || echo "$name"
+    done <"$dir/missing"
+}
+check "calls of CUDA's that are not there do not compile, in C" "$(not_refused "$CC" c11 c)"
+if [ -n "$CXX" ]; then
+    check "calls of CUDA's that are not there do not compile, in C++" "$(not_refused "$CXX" c++11 c++)"
+else
+    skip "calls of CUDA's that are not there do not compile, in C++" "no C++ compiler"
+fi
 
 sized_structs() {
     header_paths | while read -r header; do cat "$header"; done |

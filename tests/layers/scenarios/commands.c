@@ -498,6 +498,7 @@ const struct scenario scenarios[] = {
     {"sorts", sorts},
     {"pointers", pointers},
     {"addresses", addresses},
+    {"cuda_calls", cuda_calls},
     {"sparse_product", sparse_product},
     {"transforms", transforms},
     {"optimizer_steps", optimizer_steps},

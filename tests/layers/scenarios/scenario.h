@@ -110,6 +110,9 @@ void scans(struct run *run);
 /* histogram.c */
 void histograms(struct run *run);
 
+/* cuda.c */
+void cuda_calls(struct run *run);
+
 /* pointers.c */
 void pointers(struct run *run);
 
