@@ -197,8 +197,10 @@ static inline cls_arg cls_arg_declared(cls_buffer buffer, cls_access access, siz
 
 /**
  * A part of a buffer: the kernel gets a pointer to byte `offset`, and accesses nothing but the `bytes`
- * bytes from there on. `offset` is a multiple of cls_device_info.base_align, and `bytes` is not 0. For
- * the race checker, set `access` of the result.
+ * bytes from there on. `bytes` is not 0. `offset` is a multiple of cls_device_info.base_align; where the device has shared
+ * virtual memory, and the trial of arguments by address was right (`clstream check` names it `pointer_arguments`), it may be any
+ * that the parameter's element type may be aligned to. Such a launch asks for the buffer's address if nobody has yet, as
+ * cls_buffer_get_address. For the race checker, set `access` of the result.
  */
 static inline cls_arg cls_arg_buffer_at(cls_buffer buffer, size_t offset, size_t bytes) {
     cls_arg arg;

@@ -7,7 +7,7 @@
 #include "driver/serial.h"
 #include "driver/status.h"
 
-static cls_status read_word(const struct device *device, cl_command_queue queue, cl_mem from,
+static cls_status read_told(const struct device *device, cl_command_queue queue, cl_mem from,
                             cl_ulong *to) {
     if (!driver_begin(device))
         return driver_gone();
@@ -28,7 +28,7 @@ cls_status tell_address(const struct device *device, cl_command_queue queue, cl_
     if (!status)
         status = enqueue_kernel(device, queue, kernel, &grid, none, NULL);
     if (!status)
-        status = read_word(device, queue, told, &address);
+        status = read_told(device, queue, told, &address);
     if (!status && !address)
         status =
             error_set(CLS_ERROR_UNSUPPORTED, "%s tells no address of a buffer", device->info.name);

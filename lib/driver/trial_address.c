@@ -21,7 +21,7 @@ static bool set(struct trial *trial, cl_kernel kernel, cl_uint i, size_t size, c
     return trial_did(trial, clSetKernelArg(kernel, i, size, value));
 }
 
-static bool launch_on(struct trial *trial, unsigned queue, cl_kernel kernel) {
+static bool launch_waited(struct trial *trial, unsigned queue, cl_kernel kernel) {
     static const size_t one = 1;
     cl_event event = NULL;
     struct probe *probe = trial->probe;
@@ -30,13 +30,13 @@ static bool launch_on(struct trial *trial, unsigned queue, cl_kernel kernel) {
            probe_finish(probe, probe->queues[queue], event);
 }
 
-static cl_mem create(struct trial *trial, size_t bytes) {
+static cl_mem create_memory(struct trial *trial, size_t bytes) {
     cl_int code;
     cl_mem made = clCreateBuffer(trial->probe->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     return trial_did(trial, code) ? made : NULL;
 }
 
-static void release(const struct trial *trial, cl_mem memory) {
+static void release_memory(const struct trial *trial, cl_mem memory) {
     if (memory && !trial->probe->stuck)
         clReleaseMemObject(memory);
 }
@@ -56,8 +56,8 @@ static bool open_address(struct address_trial *a, struct trial *trial) {
         a->reach = NULL;
         return false;
     }
-    a->table = create(trial, sizeof(struct reach_table));
-    a->told = create(trial, sizeof(cl_ulong));
+    a->table = create_memory(trial, sizeof(struct reach_table));
+    a->told = create_memory(trial, sizeof(cl_ulong));
     return a->table && a->told;
 }
 
@@ -68,39 +68,40 @@ static void close_address(const struct address_trial *a) {
         clReleaseKernel(a->tell);
     if (a->reach)
         clReleaseKernel(a->reach);
-    release(a->trial, a->table);
-    release(a->trial, a->told);
+    release_memory(a->trial, a->table);
+    release_memory(a->trial, a->told);
 }
 
-static bool tell(struct address_trial *a, unsigned queue, cl_mem memory, cl_ulong *out) {
+static bool tell_by_kernel(struct address_trial *a, unsigned queue, cl_mem memory, cl_ulong *out) {
     struct trial *trial = a->trial;
     cl_ulong told = 0;
     const bool ran = set(trial, a->tell, 0, sizeof memory, &memory) &&
                      set(trial, a->tell, 1, sizeof a->told, &a->told) &&
-                     launch_on(trial, queue, a->tell) &&
+                     launch_waited(trial, queue, a->tell) &&
                      trial_read(trial, a->told, 0, sizeof told, &told);
     *out = told;
     return ran && told;
 }
 
 /* Bytes go through addresses only: the kernel's one argument is the table. */
-static bool reach(struct address_trial *a, unsigned queue, cl_ulong from, cl_ulong to, cl_uint n,
-                  cl_uint value) {
+static bool reach_by_table(struct address_trial *a, unsigned queue, cl_ulong from, cl_ulong to,
+                           cl_uint n, cl_uint value) {
     struct trial *trial = a->trial;
     const struct reach_table table = {from, to};
     return trial_write(trial, a->table, 0, sizeof table, &table) &&
            set(trial, a->reach, 0, sizeof a->table, &a->table) &&
            set(trial, a->reach, 1, sizeof n, &n) && set(trial, a->reach, 2, sizeof value, &value) &&
-           launch_on(trial, queue, a->reach);
+           launch_waited(trial, queue, a->reach);
 }
 
-static void expect(const struct trial *trial, size_t to, size_t from, cl_uint n, cl_uint value) {
+static void expect_passed(const struct trial *trial, size_t to, size_t from, cl_uint n,
+                          cl_uint value) {
     for (cl_uint i = 0; i < n; i++)
         trial->wanted[0][to + i] = (unsigned char)(trial->wanted[1][from + i] ^ value);
 }
 
 /* New bytes, written by the host's call: a kernel must not see those that were there. */
-static bool renew(struct trial *trial) {
+static bool renew_bytes(struct trial *trial) {
     for (unsigned i = 0; i < REACHED; i++)
         trial->wanted[1][i] ^= (unsigned char)(1 + trial_draw(trial, 255));
     return trial_write(trial, trial->memory[1], 0, REACHED, trial->wanted[1]);
@@ -113,9 +114,9 @@ static bool pass_through(struct address_trial *a, const cl_ulong at[ROWS], unsig
     const size_t to = trial_draw(trial, 300), from = trial_draw(trial, REACHED / 2);
     const cl_uint n = 1 + (cl_uint)trial_draw(trial, REACHED / 2);
     const cl_uint value = (cl_uint)trial_draw(trial, 256);
-    if (!renew(trial) || !reach(a, queue, at[1] + from, at[0] + to, n, value))
+    if (!renew_bytes(trial) || !reach_by_table(a, queue, at[1] + from, at[0] + to, n, value))
         return false;
-    expect(trial, to, from, n, value);
+    expect_passed(trial, to, from, n, value);
     return trial_compare(trial);
 }
 
@@ -124,17 +125,19 @@ static bool pass_through(struct address_trial *a, const cl_ulong at[ROWS], unsig
 static bool pass_by_younger(struct address_trial *a, const cl_ulong at[ROWS], cl_mem younger) {
     struct trial *trial = a->trial;
     cl_ulong middle;
-    if (!tell(a, 1, younger, &middle) || !renew(trial) ||
-        !reach(a, 1, at[1], middle, REACHED, 0x15) || !reach(a, 0, middle, at[0], REACHED, 0x63))
+    if (!tell_by_kernel(a, 1, younger, &middle) || !renew_bytes(trial) ||
+        !reach_by_table(a, 1, at[1], middle, REACHED, 0x15) ||
+        !reach_by_table(a, 0, middle, at[0], REACHED, 0x63))
         return false;
-    expect(trial, 0, 0, REACHED, 0x15 ^ 0x63);
+    expect_passed(trial, 0, 0, REACHED, 0x15 ^ 0x63);
     return trial_compare(trial);
 }
 
 static bool is_told_again(struct address_trial *a, const cl_ulong at[ROWS]) {
     for (unsigned i = 0; i < 2 * ROWS; i++) {
         cl_ulong again;
-        if (!tell(a, i / ROWS, a->trial->memory[i % ROWS], &again) || again != at[i % ROWS])
+        if (!tell_by_kernel(a, i / ROWS, a->trial->memory[i % ROWS], &again) ||
+            again != at[i % ROWS])
             return false;
     }
     return true;
@@ -144,21 +147,21 @@ static bool use_addresses(struct address_trial *a, cl_mem others[OTHERS]) {
     struct trial *trial = a->trial;
     cl_ulong at[ROWS], other;
     for (unsigned i = 0; i < ROWS; i++)
-        if (!tell(a, i, trial->memory[i], &at[i]))
+        if (!tell_by_kernel(a, i, trial->memory[i], &at[i]))
             return false;
     if (!pass_through(a, at, 0))
         return false;
     for (unsigned i = 0; i < OTHERS; i++) {
-        others[i] = create(trial, trial->unit << i);
+        others[i] = create_memory(trial, trial->unit << i);
         if (!others[i] || !trial_change(trial, trial->memory[1], others[i], REACHED, i) ||
-            !tell(a, 0, others[i], &other) || other == at[0] || other == at[1])
+            !tell_by_kernel(a, 0, others[i], &other) || other == at[0] || other == at[1])
             return false;
         if (i % 2) {
-            release(trial, others[i]);
+            release_memory(trial, others[i]);
             others[i] = NULL;
         }
     }
-    others[1] = create(trial, trial->unit);
+    others[1] = create_memory(trial, trial->unit);
     return others[1] && pass_by_younger(a, at, others[1]) && pass_through(a, at, 1) &&
            is_told_again(a, at) && pass_through(a, at, 0);
 }
@@ -169,14 +172,14 @@ bool trial_of_addresses(struct trial *trial) {
     const bool right =
         open_address(&a, trial) && trial_reset(trial, 18) && use_addresses(&a, others);
     for (unsigned i = 0; i < OTHERS; i++)
-        release(trial, others[i]);
+        release_memory(trial, others[i]);
     close_address(&a);
     return right;
 }
 
 /* --- arguments by pointer --- */
 
-static bool set_bytes(struct trial *trial, cl_kernel kernel, cl_uint n, cl_uint value) {
+static bool set_all_bytes(struct trial *trial, cl_kernel kernel, cl_uint n, cl_uint value) {
     return set(trial, kernel, 0, sizeof(cl_mem), &trial->memory[1]) &&
            set(trial, kernel, 1, sizeof(cl_mem), &trial->memory[0]) &&
            set(trial, kernel, 2, sizeof n, &n) && set(trial, kernel, 3, sizeof value, &value);
@@ -187,20 +190,21 @@ static bool set_bytes(struct trial *trial, cl_kernel kernel, cl_uint n, cl_uint 
 static bool use_pointers(struct address_trial *a, cl_kernel kernel, unsigned which,
                          const cl_ulong at[ROWS]) {
     struct trial *trial = a->trial;
-    bool right =
-        renew(trial) && set_bytes(trial, kernel, REACHED, 0x3a) && launch_on(trial, 0, kernel);
-    expect(trial, 0, 0, REACHED, 0x3a);
+    bool right = renew_bytes(trial) && set_all_bytes(trial, kernel, REACHED, 0x3a) &&
+                 launch_waited(trial, 0, kernel);
+    expect_passed(trial, 0, 0, REACHED, 0x3a);
     for (unsigned use = 0; use < POINTER_USES && right; use++) {
         const size_t step = (size_t)1 << use % 5;
         const size_t offset = use == 3 ? 0 : (2 * trial_draw(trial, 20) + 1) * step;
         const cl_uint n = 1 + (cl_uint)trial_draw(trial, LONGEST);
         const cl_uint value = (cl_uint)trial_draw(trial, 256);
         void *address = (void *)(uintptr_t)(at[!which] + offset);
-        right = renew(trial) &&
+        right = renew_bytes(trial) &&
                 trial_did(trial, clSetKernelArgSVMPointer(kernel, which, address)) &&
                 set(trial, kernel, 2, sizeof n, &n) &&
-                set(trial, kernel, 3, sizeof value, &value) && launch_on(trial, use % 2, kernel);
-        expect(trial, which ? offset : 0, which ? 0 : offset, n, value);
+                set(trial, kernel, 3, sizeof value, &value) &&
+                launch_waited(trial, use % 2, kernel);
+        expect_passed(trial, which ? offset : 0, which ? 0 : offset, n, value);
         right = right && trial_compare(trial);
     }
     return right;
@@ -211,7 +215,7 @@ static bool with_pointers(struct address_trial *a, unsigned which) {
     cl_ulong at[ROWS];
     cl_int code;
     for (unsigned i = 0; i < ROWS; i++)
-        if (!tell(a, 0, trial->memory[i], &at[i]))
+        if (!tell_by_kernel(a, 0, trial->memory[i], &at[i]))
             return false;
     cl_kernel kernel = clCreateKernel(trial->probe->program, "probe_bytes", &code);
     if (!trial_did(trial, code))

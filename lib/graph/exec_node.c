@@ -39,7 +39,7 @@ static cls_status renew_kernel(struct exec_node *item, struct kernel *kernel) {
 }
 
 /* What is bound there has an address, which was asked when it was bound or captured. */
-static cls_status set_address(const struct node_change *setting, unsigned i) {
+static cls_status set_exec_address(const struct node_change *setting, unsigned i) {
     uint64_t address;
     cls_status status = buffer_address(setting->places[i].buffer, &address);
     if (status)
@@ -54,7 +54,7 @@ static cls_status set_arg(const struct node_change *setting, unsigned i) {
     const struct node_arg *arg = &setting->node->args[i];
     cl_kernel instance = setting->item->instance;
     if (arg->kind == CLS_ARG_ADDRESS)
-        return set_address(setting, i);
+        return set_exec_address(setting, i);
     if (arg->kind != CLS_ARG_IMAGE && arg_is_memory(arg->kind) &&
         kernel_is_pointed(setting->item->kernel, i))
         return kernel_set_pointed(setting->item->kernel, instance, i, setting->places[i].buffer,

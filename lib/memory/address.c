@@ -11,7 +11,7 @@
 #include "memory/buffer.h"
 #include "stream/context.h"
 
-static cls_status open_kernel(struct context *context, cl_kernel *out) {
+static cls_status open_teller(struct context *context, cl_kernel *out) {
     struct program_spec spec = {.name = "address.cl"};
     cl_program program;
     cls_status status = source_get(spec.name, &spec.source);
@@ -34,12 +34,12 @@ static cls_status ask_by(struct context *context, cl_kernel kernel, cl_mem memor
     return status;
 }
 
-COLD static cls_status ask(const struct buffer *buffer, uint64_t *out) {
+COLD static cls_status ask_address(const struct buffer *buffer, uint64_t *out) {
     struct context *context = buffer->context;
     cl_kernel kernel;
     cls_status status = trust_demand(context->device, context->caps, TRUST_ADDRESSES);
     if (!status)
-        status = open_kernel(context, &kernel);
+        status = open_teller(context, &kernel);
     if (status)
         return status;
     status = ask_by(context, kernel, buffer->memory, out);
@@ -53,7 +53,7 @@ cls_status buffer_tell_address(struct buffer *buffer, uint64_t *out) {
     if (RARELY(!address)) {
         status = buffer_check(buffer);
         if (!status)
-            status = ask(buffer, &address);
+            status = ask_address(buffer, &address);
         if (!status)
             atomic_store_explicit(&buffer->address, address, memory_order_relaxed);
     }

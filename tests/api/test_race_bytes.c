@@ -42,6 +42,29 @@ static void kernel_and_kernel(bool clean) {
     blur(cls_arg_reads(w.x, 0, BYTES), cls_arg_updates(w.y, clean ? BYTES / 2 : 0, BYTES / 2), w.b);
 }
 
+/* A launch reaches x through an address: declared, or in any way. */
+static void reach_x(cls_arg x, cls_stream stream) {
+    const cls_arg args[] = {cls_arg_reads(w.y, 0, BYTES), cls_arg_writes(w.y, 0, BYTES)};
+    cls_launch launch = cls_launch_1d(CELLS / 2);
+    launch.reaches = &x;
+    launch.n_reaches = 1;
+    OK(cls_kernel_launch_async(w.blur, &launch, args, 2, stream));
+}
+
+static void reached_and_declared(bool clean) {
+    write_x(w.a);
+    if (clean)
+        edge(w.a, w.b);
+    reach_x(cls_arg_reads(w.x, 0, BYTES), w.b);
+}
+
+static void reached(bool clean) {
+    write_x(w.a);
+    if (clean)
+        edge(w.a, w.b);
+    reach_x(cls_arg_buffer(w.x), w.b);
+}
+
 static void undeclared_kernels(bool clean) {
     blur(cls_arg_buffer(w.x), cls_arg_buffer(w.y), w.a);
     if (clean)
@@ -144,6 +167,9 @@ static const struct CMUnitTest tests[] = {
     PAIR("copy and kernel", copy_and_kernel, false,
          {"copy_h2d", "of stream 'second' ('blur')", "reads"}),
     PAIR("kernel and kernel", kernel_and_kernel, false, {"blur", "bytes 0 to 127"}),
+    PAIR("reached and declared", reached_and_declared, false,
+         {"copy_h2d", "of stream 'second' ('blur')", "reads"}),
+    PAIR("reached", reached, true, {"copy_h2d", "of stream 'second' ('blur')", "may write"}),
     PAIR("undeclared kernels", undeclared_kernels, true, {"possible race", "bytes 0 to 255"}),
     PAIR("const parameters", const_parameters, true, {"possible race", "bytes 0 to 7"}),
     PAIR("parts that touch", parts_that_touch, false, {"byte 16 of a buffer of 256"}),

@@ -277,7 +277,33 @@ static union value good_launch(const struct arg *arg, unsigned slot) {
     return of_pointer(&good_shape);
 }
 
-static void bad_launch(const struct arg *arg, unsigned slot, struct bad_list *list) {
+/* Lists of buffers that a kernel reaches; cls_kernel_suggest_local reads none. */
+static void bad_reaches(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    enum { LISTS = 6 };
+    static cls_arg reaches[LISTS];
+    static cls_launch launches[LISTS + 1];
+    const struct handles *of = &stock.handles[BUFFER];
+    const cls_status bad[LISTS] = {CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED,
+                                   CLS_ERROR_WRONG_CONTEXT,  CLS_ERROR_OUT_OF_RANGE,
+                                   CLS_ERROR_INVALID_VALUE,  CLS_ERROR_INVALID_VALUE};
+    reaches[0] = cls_arg_buffer(of->stale);
+    reaches[1] = cls_arg_buffer(of->orphan);
+    reaches[2] = cls_arg_buffer(of->foreign);
+    reaches[3] = cls_arg_reads(of->live, 1, BUFFER_BYTES);
+    reaches[4] = cls_arg_u32(7);
+    reaches[5] = cls_arg_address(of->live, 0);
+    (void)arg;
+    (void)slot;
+    for (unsigned i = 0; i <= LISTS; i++) {
+        launches[i] = good_shape;
+        launches[i].reaches = i < LISTS ? &reaches[i] : NULL;
+        launches[i].n_reaches = 1;
+        add_bad(list, "a list that is none", i < LISTS ? bad[i] : CLS_ERROR_INVALID_VALUE,
+                of_pointer(&launches[i]));
+    }
+}
+
+static void bad_grid(const struct arg *arg, unsigned slot, struct bad_list *list) {
     static const cls_launch shapes[] = {
         {0, {4, 4, 4}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
         {4, {4, 4, 4}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
@@ -297,7 +323,12 @@ static void bad_launch(const struct arg *arg, unsigned slot, struct bad_list *li
         add_bad(list, "a shape that is none", CLS_ERROR_INVALID_VALUE, of_pointer(&shapes[i]));
 }
 
-enum { LAUNCH_ARGS = 2, LAUNCHES = 18 };
+static void bad_launch(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    bad_grid(arg, slot, list);
+    bad_reaches(arg, slot, list);
+}
+
+enum { LAUNCH_ARGS = 2, LAUNCHES = 19 };
 
 static union value good_args(const struct arg *arg, unsigned slot) {
     static cls_arg args[LAUNCH_ARGS];
@@ -331,6 +362,7 @@ static void bad_args(const struct arg *arg, unsigned slot, struct bad_list *list
         {cls_arg_buffer(of->live), cls_arg_u8(7), CLS_ERROR_INVALID_VALUE},
         {cls_arg_buffer(of->live), cls_arg_u64(7), CLS_ERROR_INVALID_VALUE},
         {cls_arg_buffer(of->live), cls_arg_value(NULL, 4), CLS_ERROR_INVALID_VALUE},
+        {cls_arg_address(of->live, 0), cls_arg_u32(7), CLS_ERROR_INVALID_VALUE},
         {cls_arg_buffer(of->live),
          {(cls_arg_kind)9, CLS_ACCESS_UNKNOWN, CLS_ARG_ANY, 4, {NULL}},
          CLS_ERROR_INVALID_VALUE},
@@ -369,9 +401,15 @@ static union value good_part(const struct arg *arg, unsigned slot) {
 }
 
 const struct kind struct_kinds[] = {
-    {"args", good_args, bad_args, NULL},       {"config", good_zero, bad_config, NULL},
-    {"fft", good_fft, bad_fft, NULL},          {"info", good_info, bad_info, NULL},
-    {"launch", good_launch, bad_launch, NULL}, {"n_args", good_n_args, bad_n_args, NULL},
-    {"part", good_part, bad_pointer, NULL},    {"rect", good_rect, bad_rect, NULL},
-    {"task", good_task, bad_task, NULL},       {NULL, NULL, NULL, NULL},
+    {"args", good_args, bad_args, NULL},
+    {"config", good_zero, bad_config, NULL},
+    {"fft", good_fft, bad_fft, NULL},
+    {"info", good_info, bad_info, NULL},
+    {"launch", good_launch, bad_launch, NULL},
+    {"grid", good_launch, bad_grid, NULL},
+    {"n_args", good_n_args, bad_n_args, NULL},
+    {"part", good_part, bad_pointer, NULL},
+    {"rect", good_rect, bad_rect, NULL},
+    {"task", good_task, bad_task, NULL},
+    {NULL, NULL, NULL, NULL},
 };

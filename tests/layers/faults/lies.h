@@ -30,6 +30,10 @@
  *
  *   not_resident          kernels change nothing through addresses
  *
+ * One is about pointer_arguments, and found by no trial, since drivers may do so and the library does without:
+ *
+ *   pointers_stay         a kernel with a buffer for an argument that was given by address is refused when it is launched
+ *
  * One is about images (driver/image_trial.c), with no entry in the record:
  *
  *   image_layers          copies between buffers and 1D arrays are refused but for the first layer

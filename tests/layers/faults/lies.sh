@@ -101,6 +101,7 @@ addresses ../device/test_addresses ../device/test_pointers
 not_resident ../device/test_addresses ../device/test_pointers
 pointer_arguments ../device/test_addresses test_buffer_parts
 END
+check 'pointers_stay: test_addresses' "$(findings lying pointers_stay "$top_builddir/tests/device/test_addresses")"
 check 'image_layers: the calls say so' "$(lying image_layers "$top_builddir/tests/api/test_images" 2>&1 |
     grep -qF 'layers of a 1D array' || echo 'no reason')"
 check 'image_layers: test_images' "$(findings lying image_layers "$top_builddir/tests/api/test_images")"

@@ -166,6 +166,58 @@ static cl_mem lie_moved(cl_kernel kernel, cl_uint i, cl_mem memory) {
     return moved ? moved : memory; /* nobody releases it */
 }
 
+/* Arguments of kernels that were given by address: bit i; and those of them that are a buffer again. */
+static struct {
+    cl_kernel kernel;
+    unsigned pointed, broken;
+} lie_pointed[256];
+
+/* The entry of a kernel, new where it is `wanted`, or a free one. Under lie_lock. */
+static unsigned lie_pointed_at(cl_kernel kernel, bool wanted) {
+    unsigned i = 0;
+    while (i < 255 && lie_pointed[i].kernel && lie_pointed[i].kernel != kernel)
+        i++;
+    if (wanted)
+        lie_pointed[i].kernel = kernel;
+    return i;
+}
+
+static void lie_point(cl_kernel kernel, cl_uint i, bool by_address) {
+    if (!lies_about("pointers_stay") || i > 31)
+        return;
+    pthread_mutex_lock(&lie_lock);
+    const unsigned at = lie_pointed_at(kernel, by_address);
+    const unsigned bit = 1u << i;
+    if (by_address) {
+        lie_pointed[at].pointed |= bit;
+        lie_pointed[at].broken &= ~bit;
+    } else if (lie_pointed[at].kernel == kernel) {
+        lie_pointed[at].broken |= lie_pointed[at].pointed & bit;
+    }
+    pthread_mutex_unlock(&lie_lock);
+}
+
+static bool lie_is_broken(cl_kernel kernel) {
+    pthread_mutex_lock(&lie_lock);
+    const unsigned at = lie_pointed_at(kernel, false);
+    const bool is_broken = lie_pointed[at].kernel == kernel && lie_pointed[at].broken;
+    pthread_mutex_unlock(&lie_lock);
+    return is_broken;
+}
+
+static void lie_unpoint(cl_kernel kernel) {
+    cl_uint count = 0;
+    if (!lies_about("pointers_stay") ||
+        next.clGetKernelInfo(kernel, CL_KERNEL_REFERENCE_COUNT, sizeof count, &count, NULL) ||
+        count > 1)
+        return;
+    pthread_mutex_lock(&lie_lock);
+    const unsigned at = lie_pointed_at(kernel, false);
+    if (lie_pointed[at].kernel == kernel)
+        lie_pointed[at].pointed = lie_pointed[at].broken = 0;
+    pthread_mutex_unlock(&lie_lock);
+}
+
 static cl_int CL_API_CALL lie_clSetKernelArg(cl_kernel kernel, cl_uint i, size_t size,
                                              const void *value) {
     cl_mem memory = NULL, root = NULL;
@@ -184,6 +236,7 @@ static cl_int CL_API_CALL lie_clSetKernelArg(cl_kernel kernel, cl_uint i, size_t
         memcpy(shifted, (const unsigned char *)value + 4, size - 4);
         value = shifted;
     }
+    lie_point(kernel, i, false);
     return told.clSetKernelArg(kernel, i, size, value);
 }
 
@@ -191,6 +244,7 @@ static cl_int CL_API_CALL lie_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint
                                                        const void *value) {
     if (lies_about("pointer_arguments"))
         value = (const void *)((uintptr_t)value & ~(uintptr_t)127);
+    lie_point(kernel, i, true);
     return told.clSetKernelArgSVMPointer(kernel, i, value);
 }
 
@@ -208,6 +262,8 @@ static cl_int CL_API_CALL lie_clEnqueueNDRangeKernel(cl_command_queue queue, cl_
         abort();
     if (lies_about("not_resident") && lie_is_kernel(kernel, "reach"))
         return told.clEnqueueMarkerWithWaitList(queue, count, waits, event);
+    if (lies_about("pointers_stay") && lie_is_broken(kernel))
+        return CL_INVALID_KERNEL_ARGS;
     if (lies_about("hang"))
         sleep(60);
     if (lies_about("launch_offsets"))
@@ -218,6 +274,7 @@ static cl_int CL_API_CALL lie_clEnqueueNDRangeKernel(cl_command_queue queue, cl_
 
 static cl_int CL_API_CALL lie_clReleaseKernel(cl_kernel kernel) {
     lie_forget(kernel);
+    lie_unpoint(kernel);
     return told.clReleaseKernel(kernel);
 }
 

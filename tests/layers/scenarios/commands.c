@@ -496,6 +496,7 @@ const struct scenario scenarios[] = {
     {"graph_calling_back", graph_calling_back},
     {"products", products},
     {"sorts", sorts},
+    {"addresses", addresses},
     {"pointers", pointers},
     {"sparse_product", sparse_product},
     {"transforms", transforms},

@@ -107,6 +107,9 @@ void transforms(struct run *run);
 /* scan.c */
 void scans(struct run *run);
 
+/* addresses.c */
+void addresses(struct run *run);
+
 /* pointers.c */
 void pointers(struct run *run);
 
