@@ -40,7 +40,7 @@ CLS_BEGIN_DECLS
 /**
  * Gets the address at which kernels see a buffer's first byte. It stays the same as long as the handle is valid. The
  * buffer may be of any kind: the caller's own or of a memory pool, shareable or a part of such memory, opened, imported,
- * wrapped, unified; pinned on devices that have the host's memory.
+ * wrapped, unified, pinned.
  *
  * The first call for a buffer asks the device, and waits for the answer, but for no work that was submitted; it may be
  * made in a host function, as cls_host_alloc. Later calls, and those for memory that a pool gives again, read what is
@@ -53,8 +53,7 @@ CLS_BEGIN_DECLS
  * @retval CLS_ERROR_CONTEXT_LOST
  * @retval CLS_ERROR_INVALID_STATE     the host owns the unified or pinned memory: prefetch it to the device first
  * @retval CLS_ERROR_UNSUPPORTED       the trial of addresses failed on this device, or could not be run; or the buffer was
- *                                     allocated in a capture, and has other memory in each graph, or is pinned, on a device
- *                                     with memory of its own. The detail says which
+ *                                     allocated in a capture, and has other memory in each graph. The detail says which
  * @retval CLS_ERROR_OUT_OF_MEMORY
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
  */

@@ -37,10 +37,6 @@ static cls_status ask_by(struct context *context, cl_kernel kernel, cl_mem memor
 COLD static cls_status ask_address(const struct buffer *buffer, uint64_t *out) {
     struct context *context = buffer->context;
     cl_kernel kernel;
-    if (buffer->kind == CLS_BUFFER_PINNED && !context->device->info.unified_memory)
-        return error_set(CLS_ERROR_UNSUPPORTED,
-                         "on a device with memory of its own the driver moves pinned memory for "
-                         "kernels that have it as an argument only: it has no address");
     cls_status status = trust_demand(context->device, context->caps, TRUST_ADDRESSES);
     if (!status)
         status = open_teller(context, &kernel);
