@@ -166,8 +166,8 @@ typedef struct cls_arg {
     } u; /**< for cls_arg_* to fill in */
 } cls_arg;
 
-/** A buffer, for a __global or __constant pointer. NULL passes a null pointer, but where the driver hangs on it
- * (CLS_ERROR_UNSUPPORTED). */
+/** A buffer, for a __global or __constant pointer. NULL passes a null pointer, but where the driver hangs on it, or where
+ * this parameter of the kernel was given a part at an unaligned offset before (CLS_ERROR_UNSUPPORTED). */
 static inline cls_arg cls_arg_buffer(cls_buffer buffer) {
     cls_arg arg;
     arg.kind = CLS_ARG_BUFFER;

@@ -26,10 +26,10 @@ bool hidden_is_readable(uintptr_t start, size_t bytes) {
     return can_read(start) && can_read(start + bytes - 1);
 }
 
-bool hidden_is_known(uintptr_t address) {
+bool hidden_was_seen(uintptr_t address) {
     struct address_range range;
     return atomic_load_explicit(&has_seen, memory_order_relaxed) &&
-           address_map_find(&seen, address, &range) && !can_read(address);
+           address_map_find(&seen, address, &range);
 }
 
 /* --- the system's list of mappings --- */

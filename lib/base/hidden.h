@@ -13,8 +13,8 @@
 /* Whether all of the range is mapped without rights. Under a lock of the caller's. */
 bool hidden_has(uintptr_t start, size_t bytes);
 
-/* Whether the address is in a mapping that hidden_has has seen, and cannot be accessed now. Any thread, at any time. */
-bool hidden_is_known(uintptr_t address);
+/* Whether the address is in a mapping that hidden_has has seen, which may have rights by now. Any thread, at any time. */
+bool hidden_was_seen(uintptr_t address);
 
 /* Whether the first and the last byte of the range can be read. */
 bool hidden_is_readable(uintptr_t start, size_t bytes);

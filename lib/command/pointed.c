@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "command/pointed.h"
 
+#include "base/error.h"
 #include "memory/address.h"
 #include "memory/buffer.h"
 #include "stream/context.h"
@@ -20,8 +21,13 @@ void kernel_point(struct kernel *kernel, unsigned i) {
 cls_status kernel_set_pointed(const struct kernel *kernel, cl_kernel instance, unsigned i,
                               struct buffer *buffer, size_t offset) {
     uint64_t address = 0;
-    cls_status status = buffer ? buffer_tell_address(buffer, &address) : CLS_SUCCESS;
+    if (!buffer)
+        return error_set(CLS_ERROR_UNSUPPORTED,
+                         "'%s': argument %u was a part at any offset before, and some drivers keep "
+                         "the last address where a null pointer follows: use another cls_kernel",
+                         kernel->label, i);
+    cls_status status = buffer_tell_address(buffer, &address);
     if (status)
         return status;
-    return kernel_set_pointer(kernel->context->device, instance, i, buffer ? address + offset : 0);
+    return kernel_set_pointer(kernel->context->device, instance, i, address + offset);
 }

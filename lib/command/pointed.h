@@ -29,7 +29,8 @@ bool kernel_may_point(const struct kernel *kernel);
 /* Has parameter `i` be pointed from now on. */
 void kernel_point(struct kernel *kernel, unsigned i);
 
-/* Sets a pointed parameter to byte `offset` of a buffer that the caller keeps, or to NULL without one. */
+/* Sets a pointed parameter to byte `offset` of a buffer that the caller keeps. CLS_ERROR_UNSUPPORTED without one: NVIDIA's driver
+ * takes a null pointer after an address, and keeps the address. */
 cls_status kernel_set_pointed(const struct kernel *kernel, cl_kernel instance, unsigned i,
                               struct buffer *buffer, size_t offset);
 

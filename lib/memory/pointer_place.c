@@ -84,6 +84,10 @@ bool pointer_place_is_free(const struct pointer_place *place, size_t bytes) {
     return hidden_has(place->address, bytes) || reserve_claim(place->address, bytes);
 }
 
+/* A driver gives pinned memory rights in its range. To ask the system takes a microsecond, which the list of it saves. */
 bool pointer_place_is_drivers(const void *pointer) {
-    return hidden_is_known((uintptr_t)pointer) || reserve_has((uintptr_t)pointer);
+    const uintptr_t address = (uintptr_t)pointer;
+    return (hidden_was_seen(address) && !host_is_pinned(pointer, 1) &&
+            !hidden_is_readable(address, 1)) ||
+           reserve_has(address);
 }

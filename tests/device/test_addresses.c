@@ -439,6 +439,19 @@ static void test_parts_begin_anywhere(void **state) {
     OK(cls_buffer_destroy(from));
 }
 
+/* NVIDIA's driver would keep the last address. */
+static void test_no_null_behind_an_offset(void **state) {
+    (void)state;
+    need_any_offset();
+    static unsigned char bytes[MOVED];
+    const cls_buffer to = random_buffer(bytes, MOVED), from = random_buffer(bytes, MOVED);
+    OK(move(0, cls_arg_buffer(to), cls_arg_buffer_at(from, 3, 9), 9, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, move(0, cls_arg_buffer(to), cls_arg_buffer(NULL), 9, NULL));
+    expect_detail("null pointer");
+    OK(cls_buffer_destroy(to));
+    OK(cls_buffer_destroy(from));
+}
+
 static void test_graphs_take_parts_anywhere(void **state) {
     (void)state;
     need_any_offset();
@@ -565,6 +578,7 @@ int main(void) {
         cmocka_unit_test(test_an_argument_may_be_an_address),
         cmocka_unit_test(test_graphs_change_addresses),
         cmocka_unit_test(test_parts_begin_anywhere),
+        cmocka_unit_test(test_no_null_behind_an_offset),
         cmocka_unit_test(test_graphs_take_parts_anywhere),
         cmocka_unit_test(test_bad_lists_are_refused),
         cmocka_unit_test(test_without_the_trust_there_are_none),

@@ -281,12 +281,12 @@ static void hidden(void **state) {
     char *pages = mmap(NULL, 8 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(pages != MAP_FAILED);
     const uintptr_t start = (uintptr_t)pages;
-    assert_false(hidden_is_known(start));
+    assert_false(hidden_was_seen(start) && !hidden_is_readable(start, 1));
     assert_true(hidden_has(start + 1, 8 * page - 1));
-    assert_true(hidden_is_known(start + 2));
+    assert_true(hidden_was_seen(start + 2) && !hidden_is_readable(start + 2, 1));
     assert_int_equal(mprotect(pages + 4 * page, page, PROT_READ), 0);
-    assert_true(hidden_is_known(start));
-    assert_false(hidden_is_known(start + 4 * page));
+    assert_true(hidden_was_seen(start) && !hidden_is_readable(start, 1));
+    assert_false(hidden_was_seen(start + 4 * page) && !hidden_is_readable(start + 4 * page, 1));
     assert_false(hidden_has(start + page, 4 * page));
     assert_true(hidden_has(start + page, 3 * page));
     assert_true(hidden_is_readable(start + 4 * page, page));
