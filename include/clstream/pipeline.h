@@ -126,8 +126,11 @@ typedef struct cls_stage {
     cls_stream stream;          /**< NULL: the pipeline creates one */
 } cls_stage;
 
-#define CLS_STAGE_INIT \
-    { sizeof(cls_stage), 0, 0, 0, 0, 0, 0, 0, 0, {1, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0}, 0, 0, 0 }
+#define CLS_STAGE_INIT                                                                            \
+    {                                                                                             \
+        sizeof(cls_stage), 0, 0, 0, 0, 0, 0, 0, 0, {1, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0}, 0, \
+            0, 0                                                                                  \
+    }
 
 /**
  * Adds a stage after the stages added before.
