@@ -185,8 +185,13 @@ static part vector_part(STAGED unused, uint bits) { return part_of(popcount(bits
 static void tile_put(const struct tiled *call, ulong tile, ulong to, uint count, uint mine) {
     local struct tile_room *room = call->room_of_tile;
     local MEMORY(A) *each = (local MEMORY(A) *)room->vectors;
+    const uint me = get_local_id(0), items = get_local_size(0);
+#if defined(PARTITION) || defined(NUMBERS) || defined(HAS_BESIDE)
     const ulong first = tile * call->length;
-    const uint all = min(call->length, call->count - first), me = get_local_id(0), items = get_local_size(0);
+#endif
+#ifdef PARTITION
+    const uint all = min(call->length, call->count - first);
+#endif
     split x[ROWS];
     uint bits[ROWS], rank = mine;
 #pragma unroll
@@ -199,12 +204,12 @@ static void tile_put(const struct tiled *call, ulong tile, ulong to, uint count,
     for (uint r = 0; r < ROWS; r++)
 #pragma unroll
         for (uint w = 0; w < W; w++) {
-            const uint at = in_run(r) * W + w, is_selected = bits[r] >> w & 1;
+            const uint is_selected = bits[r] >> w & 1;
             if (is_selected)
                 each[rank] = x[r].each[w];
 #ifdef PARTITION
-            else if (at < all)
-                each[count + at - rank] = x[r].each[w];
+            else if (in_run(r) * W + w < all)
+                each[count + in_run(r) * W + w - rank] = x[r].each[w];
 #endif
             rank += is_selected;
         }
