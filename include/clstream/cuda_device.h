@@ -127,6 +127,12 @@ static inline cudaError_t cls_cuda_context_of(int device, cls_context *context) 
     return error;
 }
 
+/* The same of a number that the program gives. */
+static inline cudaError_t cls_cuda_context_at(int device, cls_context *context) {
+    cudaError_t error = cls_cuda_check_device(device);
+    return error != cudaSuccess ? error : cls_cuda_context_of(device, context);
+}
+
 /* The same of the current device. */
 static inline cudaError_t cls_cuda_enter(cls_context *context) {
     return cls_cuda_context_of(cls_cuda_thread.device, context);

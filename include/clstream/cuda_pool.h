@@ -104,9 +104,7 @@ static inline cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream) {
 /** Gets the default pool of a device. */
 static inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
     cls_context context;
-    cudaError_t error = cls_cuda_check_device(device);
-    if (error == cudaSuccess)
-        error = cls_cuda_context_of(device, &context);
+    cudaError_t error = cls_cuda_context_at(device, &context);
     return error != cudaSuccess ? error
                                 : cls_cuda_result_of(device, cls_mempool_default(context, pool));
 }
@@ -114,9 +112,7 @@ static inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int d
 /** Gets the current pool of a device. */
 static inline cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) {
     cls_context context;
-    cudaError_t error = cls_cuda_check_device(device);
-    if (error == cudaSuccess)
-        error = cls_cuda_context_of(device, &context);
+    cudaError_t error = cls_cuda_context_at(device, &context);
     return error != cudaSuccess
                ? error
                : cls_cuda_result_of(device, cls_context_get_mempool(context, pool));
@@ -125,9 +121,7 @@ static inline cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) 
 /** Sets the current pool of a device. */
 static inline cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
     cls_context context;
-    cudaError_t error = cls_cuda_check_device(device);
-    if (error == cudaSuccess)
-        error = cls_cuda_context_of(device, &context);
+    cudaError_t error = cls_cuda_context_at(device, &context);
     return error != cudaSuccess
                ? error
                : cls_cuda_result_of(device, cls_context_set_mempool(context, pool));
@@ -143,9 +137,7 @@ static inline cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPo
         return cls_cuda_refuse(cudaErrorInvalidValue, "cudaMemPoolCreate: null, or no device");
     if (props->handleTypes != cudaMemHandleTypeNone)
         return cls_cuda_refuse(cudaErrorNotSupported, "cudaMemPoolCreate: pools are not exported");
-    error = cls_cuda_check_device(props->location.id);
-    if (error == cudaSuccess)
-        error = cls_cuda_context_of(props->location.id, &context);
+    error = cls_cuda_context_at(props->location.id, &context);
     if (error != cudaSuccess)
         return error;
     config.max_bytes = props->maxSize;

@@ -166,9 +166,7 @@ static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int devi
     cudaError_t error;
     if (!prop)
         return cls_cuda_refuse(cudaErrorInvalidValue, "cudaGetDeviceProperties: prop is null");
-    error = cls_cuda_check_device(device);
-    if (error == cudaSuccess)
-        error = cls_cuda_context_of(device, &context);
+    error = cls_cuda_context_at(device, &context);
     if (error != cudaSuccess)
         return error;
     status = cls_device_get_info(cls_cuda_state.index[device], &info);
