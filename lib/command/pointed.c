@@ -14,6 +14,8 @@ bool kernel_may_point(const struct kernel *kernel) {
 
 void kernel_point(struct kernel *kernel, unsigned i) {
     const unsigned bit = i < POINTED_BITS ? i : POINTED_BITS - 1;
+    if (kernel_is_pointed(kernel, i))
+        return;
     atomic_fetch_or_explicit(&kernel->pointed, UINT64_C(1) << bit, memory_order_relaxed);
     atomic_store_explicit(&kernel->has_pointed, true, memory_order_release);
 }
