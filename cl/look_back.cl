@@ -15,8 +15,8 @@
  *
  * OpenCL promises no progress between groups. After POLLS looks a group computes and publishes itself what is missing.
  *
- * Each word of a state has BITS of a part, whether there is one, and whether it has a head: so it needs no order between
- * two stores, and no atomic operations of 64 bits, whose loads and stores are whole on NVIDIA's GPUs without them.
+ * Each word of a state has BITS of a part, whether there is one, and whether it has a head, so that no order between two
+ * stores is needed. Words of 64 bits need no atomic operations on NVIDIA's GPUs, which load and store them whole.
  */
 #ifdef __NV_CL_C_VERSION
 typedef ulong state_word;

@@ -44,40 +44,35 @@ static uint run_flags(const local struct tile_room *room, uint row) {
 
 #ifndef FLAGGED
 #define flags_are_aligned(call) true
+#define flags_whole(call, i, vector) 0
+#define flags_of(call, i, vector) 0
 #endif
 
-/* Without a branch, so that all loads are under way before the first is waited for. */
-static void stage_whole(const struct tiled *call, ulong tile) {
-#pragma unroll
-    for (uint r = 0; r < ROWS; r++) {
-        const ulong i = element_of(call, tile, in_row(r));
-        const STAGED vector = staged_whole(call, i);
-        call->room_of_tile->vectors[in_row(r)] = vector;
+static void keep_vector(local struct tile_room *room, uint at, STAGED vector, uint flags) {
+    room->vectors[at] = vector;
 #ifdef FLAGGED
-        call->room_of_tile->flags[in_row(r)] = flags_whole(call, i, vector);
+    room->flags[at] = flags;
 #endif
-    }
-}
-
-static void stage_some(const struct tiled *call, ulong tile) {
-    for (uint r = 0; r < ROWS; r++) {
-        const ulong i = element_of(call, tile, in_row(r));
-        const STAGED vector = staged_load(call, i);
-        call->room_of_tile->vectors[in_row(r)] = vector;
-#ifdef FLAGGED
-        call->room_of_tile->flags[in_row(r)] = flags_of(call, i, vector);
-#endif
-    }
 }
 
 /* Brings a tile to local memory. `total` gets what it comes to; returns what its elements before the item's run do. */
 static part tile_stage(const struct tiled *call, ulong tile, part *total) {
     local struct tile_room *room = call->room_of_tile;
     part mine = part_none();
-    if (tile_is_whole(call, tile) && flags_are_aligned(call))
-        stage_whole(call, tile);
-    else
-        stage_some(call, tile);
+    if (tile_is_whole(call, tile) && flags_are_aligned(call)) {
+        /* Without a branch, so that all loads are under way before the first is waited for. */
+#pragma unroll
+        for (uint r = 0; r < ROWS; r++) {
+            const ulong i = element_of(call, tile, in_row(r));
+            const STAGED vector = staged_whole(call, i);
+            keep_vector(room, in_row(r), vector, flags_whole(call, i, vector));
+        }
+    } else
+        for (uint r = 0; r < ROWS; r++) {
+            const ulong i = element_of(call, tile, in_row(r));
+            const STAGED vector = staged_load(call, i);
+            keep_vector(room, in_row(r), vector, flags_of(call, i, vector));
+        }
     SYNC();
 #pragma unroll
     for (uint r = 0; r < ROWS; r++)

@@ -22,7 +22,7 @@ static inline bool args_have_pointer(const cls_arg *args, unsigned n_args) {
     return found;
 }
 
-/* Copies arguments to `out`, those by pointers as what they name. CLS_ERROR_NOT_FOUND for a pointer in no buffer. */
+/* Copies arguments to `out`; a pointer becomes the buffer that has it, or a part of the buffer. CLS_ERROR_NOT_FOUND for a pointer in no buffer. */
 cls_status pointer_args_find(const cls_arg *args, unsigned n_args, cls_arg *out);
 
 /* The same of buffers that a kernel reaches (cls_launch.reaches): a pointer names the whole of its buffer. */

@@ -70,7 +70,7 @@ static inline bool caps_trusts(const struct caps *caps, enum trust which) {
     return caps->verdicts[which] != TRIAL_WRONG;
 }
 
-/* Whether a trial found the mechanism right: for what is not to be believed untried. */
+/* Whether a trial was run and found the mechanism right. A mechanism that was not tried is not believed. */
 static inline bool caps_proves(const struct caps *caps, enum trust which) {
     return caps->verdicts[which] == TRIAL_RIGHT;
 }

@@ -38,7 +38,7 @@ static cls_status renew_kernel(struct exec_node *item, struct kernel *kernel) {
     return CLS_SUCCESS;
 }
 
-/* What is bound there has an address, which was asked when it was bound or captured. */
+/* The bound buffer has its address already: binding or capture asked for it. */
 static cls_status set_exec_address(const struct node_change *setting, unsigned i) {
     uint64_t address;
     cls_status status = buffer_address(setting->places[i].buffer, &address);
