@@ -106,7 +106,8 @@ static void test_a_group_that_the_source_fixes_need_not_be_told(void **state) {
     cls_arg args[] = {cls_arg_buffer(cells)};
     for (int with_local = 0; with_local < 2; with_local++) {
         uint32_t seen[32];
-        cls_launch shape = {2, {8, 4, 0}, {with_local ? 4 : 0, with_local ? 2 : 0, 0}, {0, 0, 0}, NULL, 0};
+        cls_launch shape = {2,         {8, 4, 0}, {with_local ? 4 : 0, with_local ? 2 : 0, 0},
+                            {0, 0, 0}, NULL,      0};
         OK(cls_fill(cells, 0, sizeof seen, "", 1, NULL));
         OK(cls_kernel_launch(by_eights, &shape, args, 1, NULL));
         OK(cls_buffer_to_host(cells, seen, sizeof seen));

@@ -71,7 +71,8 @@ static void close_side(struct side *side) {
 
 static void launch(const struct side *side, cls_kernel kernel, cls_stream stream, size_t global,
                    size_t local, uint32_t rounds) {
-    const cls_launch shape = {1, {global, 1, 1}, {local, local ? 1 : 0, local ? 1 : 0}, {0, 0, 0}, NULL, 0};
+    const cls_launch shape = {1,         {global, 1, 1}, {local, local ? 1 : 0, local ? 1 : 0},
+                              {0, 0, 0}, NULL,           0};
     const cls_arg args[] = {cls_arg_buffer(side->words[stream == side->idle]), cls_arg_u32(rounds)};
     assert_int_equal(cls_kernel_launch_async(kernel, &shape, args, 2, stream), CLS_SUCCESS);
 }
