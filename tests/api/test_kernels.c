@@ -115,8 +115,10 @@ static void test_a_group_that_the_source_fixes_need_not_be_told(void **state) {
             assert_int_equal(seen[i], 421);
     }
     const cls_launch bad[] = {
-        {1, {32, 0, 0}, {0, 0, 0}, {0, 0, 0}, NULL, 0}, {2, {8, 4, 0}, {8, 1, 0}, {0, 0, 0}},
-        {2, {6, 4, 0}, {0, 0, 0}, {0, 0, 0}, NULL, 0},  {3, {4, 2, 2}, {4, 2, 2}, {0, 0, 0}},
+        {1, {32, 0, 0}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+        {2, {8, 4, 0}, {8, 1, 0}, {0, 0, 0}, NULL, 0},
+        {2, {6, 4, 0}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
+        {3, {4, 2, 2}, {4, 2, 2}, {0, 0, 0}, NULL, 0},
         {2, {8, 4, 0}, {4, 0, 0}, {0, 0, 0}, NULL, 0},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -388,7 +390,7 @@ static void test_wrong_arguments_are_refused(void **state) {
     rig_need("structure_arguments");
     cls_kernel by_value = kernel_of("by_value"), reverse = kernel_of("reverse");
     cls_buffer cells = rig_cells(64);
-    cls_launch one = cls_launch_1d(1), eight = {1, {8, 0, 0}, {8, 0, 0}, {0, 0, 0}};
+    cls_launch one = cls_launch_1d(1), eight = {1, {8, 0, 0}, {8, 0, 0}, {0, 0, 0}, NULL, 0};
     unsigned char wide[40] = {0};
     unsigned accepted = 0;
     const cls_arg good[] = {cls_arg_buffer(cells), cls_arg_value(wide, 40), cls_arg_u8(1),
@@ -577,7 +579,7 @@ static void test_wrong_shapes_are_refused(void **state) {
             fail_msg("shape %zu is %s", i, cls_status_string(status));
     }
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(nothing, NULL, NULL, 0, NULL));
-    const cls_launch empty[] = {{1, {0, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+    const cls_launch empty[] = {{1, {0, 1, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
                                 {2, {5, 0, 1}, {0, 0, 0}, {0, 0, 0}, NULL, 0},
                                 {3, {5, 5, 0}, {1, 1, 1}, {0, 0, 0}, NULL, 0}};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
