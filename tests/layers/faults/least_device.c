@@ -82,9 +82,9 @@ static void test_launches_with_longer_sides_are_refused(void **state) {
     cls_kernel number;
     const cls_arg args[] = {cls_arg_buffer(cells)};
     const cls_launch good[] = {{1, {2 * LINE, 1, 1}, {LINE, 0, 0}, {0, 0, 0}, NULL, 0},
-                               {3, {1, 1, 2 * DEPTH}, {1, 1, DEPTH}, {0, 0, 0}}};
+                               {3, {1, 1, 2 * DEPTH}, {1, 1, DEPTH}, {0, 0, 0}, NULL, 0}};
     const cls_launch bad[] = {{1, {2 * LINE, 1, 1}, {2 * LINE, 0, 0}, {0, 0, 0}, NULL, 0},
-                              {3, {1, 1, 2 * DEPTH}, {1, 1, 2 * DEPTH}, {0, 0, 0}}};
+                              {3, {1, 1, 2 * DEPTH}, {1, 1, 2 * DEPTH}, {0, 0, 0}, NULL, 0}};
     OK(cls_program_from_source(rig.context, source, "number.cl", NULL, &program));
     OK(cls_kernel_create(program, "number", &number));
     for (unsigned i = 0; i < 2; i++) {
