@@ -40,7 +40,7 @@ need_device
 
 for name in bandwidth double_buffering triple_buffering four_streams query loader stages analysis \
     fork_join graph task_graph fusion inference data_parallel all_reduce peer_copy lattice \
-    conjugate_gradients spectrum groups accelerator; do
+    conjugate_gradients spectrum groups rows accelerator; do
     run_example "$name"
 done
 finish
