@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The Python package, with NumPy as the reference."""
+import ctypes
 import gc
 import math
 import os
@@ -11,6 +12,7 @@ import unittest
 
 import clstream as cs
 import numpy as np
+from clstream import capi
 
 try:
     import pyopencl
@@ -527,6 +529,50 @@ class Kernels(unittest.TestCase):
         with self.assertRaises(cs.Error) as caught:
             cs.Program("no program")
         self.assertEqual(caught.exception.status, cs.Status.ERROR_BUILD_FAILED)
+
+    def test_addresses(self):
+        source = ("kernel void add(global const ulong *rows, global int *sum) {\n"
+                  "    size_t i = get_global_id(0);\n"
+                  "    sum[i] = ((global int *)rows[0])[i] + ((global int *)rows[1])[i];\n}\n"
+                  "kernel void set(ulong at, global int *one) { *(global int *)at = *one; }\n")
+        program = cs.Program(source, "rows.cl")
+        a, b, total = cs.to_device(np.arange(8, dtype=np.int32)), cs.full(8, 10, np.int32), cs.zeros(8, np.int32)
+        try:
+            rows = cs.to_device(np.array([a.buffer.address, b.buffer.address], np.int64))
+        except cs.Error as error:
+            self.assertEqual(error.status, cs.Status.ERROR_UNSUPPORTED)
+            self.skipTest(str(error))
+        program.kernel("add")(8, rows, total, reaches=(a, b.buffer))
+        np.testing.assert_array_equal(total.to_host(), np.arange(8) + 10)
+        program.kernel("set")(1, cs.Address(a[2:], 4), b, reaches=[])
+        np.testing.assert_array_equal(a.to_host(), [0, 1, 2, 10, 4, 5, 6, 7])
+        self.assertRaises(TypeError, program.kernel("add"), 8, rows, total, reaches=(a, 3))
+        self.assertRaises(cs.Error, program.kernel("set"), 1, cs.Address(a, 33), b)
+
+    def test_reached_memory_is_kept(self):
+        gate, stream = cs.Timeline(), cs.Stream()
+        kernel = cs.Program("kernel void f(global const ulong *at, global int *to) { *to = *(global int *)*at; }").kernel("f")
+        held, to = cs.full(1 << 12, 5, np.int32), cs.zeros(1, np.int32)
+        try:
+            at = cs.to_device(np.array([held.buffer.address], np.int64))
+        except cs.Error as error:
+            self.skipTest(str(error))
+        cs.default_context().synchronize()
+        stream.wait_timeline(gate, 1)
+        kernel(1, at, to, stream=stream, reaches=[held])
+        del held
+        others = [cs.full(1 << 12, 7, np.int32) for _ in range(20)]
+        gate.signal(1)
+        stream.synchronize()
+        self.assertEqual(to.to_host()[0], 5)
+        del others
+
+    def test_pointers(self):
+        x = cs.to_device(np.arange(4, dtype=np.int32))
+        buffer, offset = ctypes.c_void_p(), ctypes.c_size_t()
+        find = capi.lib.cls_pointer_get_buffer  # as a function in C is handed the pointer
+        self.assertEqual(find(ctypes.c_void_p(x.buffer.pointer + 5), ctypes.byref(buffer), ctypes.byref(offset)), 0)
+        self.assertEqual((buffer.value, offset.value), (x.buffer.handle, 5))
 
     def test_load(self):
         with tempfile.TemporaryDirectory() as folder:
