@@ -22,6 +22,7 @@
 #define V(type) GLUE(type, W)
 
 #include "narrow.cl"
+#include "once.cl"
 
 #ifdef DOUBLES
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -73,14 +74,19 @@ struct tiled {
 typedef V(MEMORY(A)) STORED_AS(MEMORY(A)) stored_in;
 typedef V(MEMORY(OUT)) STORED_AS(MEMORY(OUT)) stored_out;
 
+ONCE(stored_in)
+ONCE(stored_out)
+
 typedef union { V(PART) vector; PART each[W]; } split;
 
 static V(PART) load_vector(const struct tiled *call, ulong i) {
-    return GLUE(convert_, V(PART))(UNPACK(A, *(global const stored_in *)(call->in + i)));
+    const stored_in bits = load_once_stored_in((global const stored_in *)(call->in + i));
+    return GLUE(convert_, V(PART))(UNPACK(A, bits));
 }
 
 static void store_vector(const struct tiled *call, ulong i, V(PART) value) {
-    *(global stored_out *)(call->out + i) = PACK(OUT, GLUE(convert_, V(VALUE(OUT)))(value));
+    store_once_stored_out((global stored_out *)(call->out + i),
+                          PACK(OUT, GLUE(convert_, V(VALUE(OUT)))(value)));
 }
 
 /* --- vectors --- */

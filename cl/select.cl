@@ -19,6 +19,7 @@
 #define V(type) GLUE(type, W)
 
 #include "narrow.cl"
+#include "once.cl"
 
 #ifdef DOUBLES
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -49,6 +50,7 @@ struct tiled {
 };
 
 typedef V(MEMORY(A)) STORED_AS(MEMORY(A)) stored_in;
+ONCE(stored_in)
 typedef union { V(MEMORY(A)) vector; MEMORY(A) each[W]; } split;
 
 static long left_of(const struct tiled *call, ulong i) { return (long)(call->count - i); }
@@ -153,7 +155,9 @@ typedef V(MEMORY(A)) STAGED;
 
 #define FLAGGED
 static STAGED staged_load(const struct tiled *call, ulong i) { return load(call, i).vector; }
-static STAGED staged_whole(const struct tiled *call, ulong i) { return *(global const stored_in *)(call->in + i); }
+static STAGED staged_whole(const struct tiled *call, ulong i) {
+    return load_once_stored_in((global const stored_in *)(call->in + i));
+}
 static uchar flags_of(const struct tiled *call, ulong i, STAGED vector) {
     const split x = {vector};
     return selected(call, i, &x);

@@ -20,11 +20,12 @@ struct device {
     cl_device_id id;
     cls_device_info info;
     char platform_version[128];
-    unsigned cl_version; /* 120, 200, 210, 300: the lower of the device's and the platform's */
-    bool out_of_order;   /* the device's queue properties allow out-of-order queues */
-    bool priority_hints; /* cl_khr_priority_hints */
-    bool imports_fds;    /* cl_khr_external_memory_opaque_fd, and the device has a UUID */
-    bool odd_groups;     /* the last groups of a launch may be smaller, in programs that allow it */
+    unsigned cl_version;   /* 120, 200, 210, 300: the lower of the device's and the platform's */
+    bool out_of_order;     /* the device's queue properties allow out-of-order queues */
+    bool priority_hints;   /* cl_khr_priority_hints */
+    bool limits_registers; /* cl_nv_compiler_options: -cl-nv-maxrregcount */
+    bool imports_fds;      /* cl_khr_external_memory_opaque_fd, and the device has a UUID */
+    bool odd_groups; /* the last groups of a launch may be smaller, in programs that allow it */
     unsigned
         vector_bytes; /* of a vector register, by the driver's word; 0: it has none, or tells none */
     char *extensions;    /* as info.extensions; owned */

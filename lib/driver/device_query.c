@@ -436,6 +436,7 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
         ask_uuid(device);
         ask_pci(device);
         device->priority_hints = has_extension(device, "cl_khr_priority_hints");
+        device->limits_registers = has_extension(device, "cl_nv_compiler_options");
         device->imports_fds = device->cl_version >= 300 && device->info.has_uuid &&
                               has_extension(device, "cl_khr_external_memory_opaque_fd");
     }

@@ -37,6 +37,8 @@ enum shape look_back_shape(const struct op_call *call, bool aligned) {
                : SHAPE_RUNS;
 }
 
+bool look_back_is_lean(const struct op_call *call) { return call->device->limits_registers; }
+
 struct look_back look_back_cut(const struct op_call *call, const struct spec *spec,
                                struct kernel *kernel, size_t count) {
     const bool is_short = call->device->quirks & QUIRK_SHORT_LOOPS;

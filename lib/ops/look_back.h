@@ -16,6 +16,9 @@ struct look_back {
 /* The shape of a launch on these views' device; groups of one work-item where local memory cannot be relied on. */
 enum shape look_back_shape(const struct op_call *call, bool aligned);
 
+/* Whether kernels are lean (spec_scan.h). */
+bool look_back_is_lean(const struct op_call *call);
+
 /* `spec` has `batch` vectors of a work-item; of a CPU's a tile is cut here. */
 struct look_back look_back_cut(const struct op_call *call, const struct spec *spec,
                                struct kernel *kernel, size_t count);

@@ -93,7 +93,8 @@ static enum scan_heads heads_of(const struct scan_call *call) {
 cls_status scan_plan(struct op_call *call, const struct scan_kind *kind, bool aligned, size_t count,
                      struct scan_plan *plan) {
     const struct spec *spec;
-    cls_status status = spec_of_scan(kind, look_back_shape(call, aligned), &spec);
+    cls_status status =
+        spec_of_scan(kind, look_back_shape(call, aligned), look_back_is_lean(call), &spec);
     if (!status)
         status = op_kernel(call, &spec->kernel, &plan->kernel);
     if (status)

@@ -134,7 +134,8 @@ static cls_status select_plan(struct select_call *select, struct select_plan *pl
     const bool aligned = call->views[IN].address % 16 == 0;
     select->kind.dtype = call->views[IN].dtype;
     select->kind.wide = call->views[IN].count > UINT32_MAX;
-    cls_status status = spec_of_select(&select->kind, look_back_shape(call, aligned), &spec);
+    cls_status status = spec_of_select(&select->kind, look_back_shape(call, aligned),
+                                       look_back_is_lean(call), &spec);
     if (!status)
         status = op_kernel(call, &spec->kernel, &plan->kernel);
     if (status)

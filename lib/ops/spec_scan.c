@@ -6,7 +6,13 @@
 #include "base/types.h"
 #include "ops/spec_slot.h"
 
-enum { SCAN_OPS = CLS_SCAN_MAX, RUN_WIDTH = 16, GROUP = 128, ITEM_BYTES = 208 };
+enum {
+    SCAN_OPS = CLS_SCAN_MAX,
+    RUN_WIDTH = 16,
+    GROUP = 128,
+    ITEM_BYTES = 208,
+    LEAN_ITEM_BYTES = 240
+};
 
 static const char *const op_macros[SCAN_OPS + 1] = {[CLS_SCAN_SUM] = "sum",
                                                     [CLS_SCAN_PRODUCT] = "product",
@@ -110,36 +116,41 @@ size_t spec_scan_part(const struct scan_kind *kind) {
 
 /* Of GPUs: vectors of 16 bytes of the larger type, and an odd number of them that local memory holds with room for more
  * groups (cl/tile_rows.cl). */
-static void shape_scan(struct spec *spec, const struct scan_kind *kind, enum shape shape) {
+static void shape_scan(struct spec *spec, const struct scan_kind *kind, enum shape shape,
+                       bool lean) {
     const size_t in = cls_dtype_size(kind->in), out = cls_dtype_size(kind->out);
     const size_t part = spec_scan_part(kind), largest = in > out ? in : out;
     spec->local = shape == SHAPE_RUNS ? 1 : GROUP;
     spec->vector = shape == SHAPE_RUNS ? RUN_WIDTH : (unsigned)(16 / (largest < 2 ? 2 : largest));
-    spec->batch = shape == SHAPE_RUNS ? 1 : (unsigned)(ITEM_BYTES / part) / spec->vector | 1;
+    spec->batch = shape == SHAPE_RUNS
+                      ? 1
+                      : (unsigned)((lean ? LEAN_ITEM_BYTES : ITEM_BYTES) / part) / spec->vector | 1;
 }
 
-static struct spec *scan_spec_new(const struct scan_kind *kind, enum shape shape) {
+static struct spec *scan_spec_new(const struct scan_kind *kind, enum shape shape, bool lean) {
     const struct type_row *in = type_row(kind->in), *out = type_row(kind->out);
     struct spec *spec = spec_new("scan.cl", "scan");
     if (!spec)
         return NULL;
-    shape_scan(spec, kind, shape);
+    shape_scan(spec, kind, shape, lean);
     snprintf(spec->label, sizeof spec->label, "scan_%s_%s", op_macros[kind->op], in->name);
     snprintf(spec->options, sizeof spec->options,
              "-w -DOP_%s -DA=%s -DOUT=%s -DPART=%s -DPART_NONE=%s %s -DW=%u -DROWS=%u -DGROUP=%u "
-             "-D%s%s%s",
+             "-D%s%s%s%s",
              op_macros[kind->op], in->opencl, out->opencl, part_type(kind), none_of(kind),
              head_options[kind->heads], spec->vector, spec->batch, spec->local, shape_macros[shape],
-             in->is_float ? " -DFLOATS" : "", kind->in == CLS_F64 ? " -DDOUBLES" : "");
+             in->is_float ? " -DFLOATS" : "", kind->in == CLS_F64 ? " -DDOUBLES" : "",
+             lean ? LEAN_OPTIONS : "");
     return spec;
 }
 
-cls_status spec_of_scan(const struct scan_kind *kind, enum shape shape, const struct spec **found) {
-    static spec_slot slots[SCAN_OPS][TYPES][TYPES][SCAN_HEADS][SHAPES];
+cls_status spec_of_scan(const struct scan_kind *kind, enum shape shape, bool lean,
+                        const struct spec **found) {
+    static spec_slot slots[SCAN_OPS][TYPES][TYPES][SCAN_HEADS][SHAPES][2];
     spec_slot *at = &slots[kind->op - 1][type_row(kind->in)->index][type_row(kind->out)->index]
-                          [kind->heads][shape];
+                          [kind->heads][shape][lean];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : spec_publish(at, scan_spec_new(kind, shape), found);
+    return *found ? CLS_SUCCESS : spec_publish(at, scan_spec_new(kind, shape, lean), found);
 }
 
 static struct spec *clear_spec_new(void) {

@@ -31,8 +31,12 @@ enum scan_heads scan_heads_of_keys(cls_dtype dtype);
 /* The bytes of a part. */
 size_t spec_scan_part(const struct scan_kind *kind);
 
+/* Of lean kernels an item has 72 registers, so that a multiprocessor of NVIDIA's holds more groups with their tiles. */
+#define LEAN_OPTIONS " -cl-nv-maxrregcount=72"
+
 /* `batch` vectors of a work-item make its part of a tile. */
-cls_status spec_of_scan(const struct scan_kind *kind, enum shape shape, const struct spec **spec);
+cls_status spec_of_scan(const struct scan_kind *kind, enum shape shape, bool lean,
+                        const struct spec **spec);
 
 /* Sets the words of its buffer to 0. */
 cls_status spec_of_clear(const struct spec **spec);

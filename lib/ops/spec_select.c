@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/types.h"
+#include "ops/spec_scan.h"
 #include "ops/spec_slot.h"
 
 enum { RUN_WIDTH = 16, GROUP = 128, ITEM_BYTES = 208 };
@@ -42,7 +43,7 @@ static const struct type_row *type_in_effect(const struct select_kind *kind) {
     return type_row(size == 1 ? CLS_U8 : size == 2 ? CLS_U16 : size == 4 ? CLS_U32 : CLS_I64);
 }
 
-static struct spec *select_spec_new(const struct select_kind *kind, enum shape shape) {
+static struct spec *select_spec_new(const struct select_kind *kind, enum shape shape, bool lean) {
     const struct type_row *type = type_in_effect(kind);
     struct spec *spec = spec_new("select.cl", "select_elements");
     if (!spec)
@@ -56,21 +57,21 @@ static struct spec *select_spec_new(const struct select_kind *kind, enum shape s
             : (unsigned)(ITEM_BYTES / (type->size < 4 ? 4 : type->size)) / spec->vector | 1;
     snprintf(spec->label, sizeof spec->label, "select_%s", type->name);
     snprintf(spec->options, sizeof spec->options,
-             "-w %s %s -DA=%s -DPART=%s -DW=%u -DROWS=%u -DGROUP=%u -D%s%s%s",
+             "-w %s %s -DA=%s -DPART=%s -DW=%u -DROWS=%u -DGROUP=%u -D%s%s%s%s",
              selection_options[kind->by], beside_options[kind->beside], type->opencl,
              kind->wide ? "ulong" : "uint", spec->vector, spec->batch, spec->local,
              shape_macros[shape], kind->partition ? " -DPARTITION" : "",
-             type->dtype == CLS_F64 ? " -DDOUBLES" : "");
+             type->dtype == CLS_F64 ? " -DDOUBLES" : "", lean ? LEAN_OPTIONS : "");
     return spec;
 }
 
-cls_status spec_of_select(const struct select_kind *kind, enum shape shape,
+cls_status spec_of_select(const struct select_kind *kind, enum shape shape, bool lean,
                           const struct spec **found) {
-    static spec_slot slots[SELECTIONS][TYPES][BESIDES][2][2][SHAPES];
+    static spec_slot slots[SELECTIONS][TYPES][BESIDES][2][2][SHAPES][2];
     spec_slot *at = &slots[kind->by][type_in_effect(kind)->index][kind->beside][kind->partition]
-                          [kind->wide][shape];
+                          [kind->wide][shape][lean];
     *found = atomic_load(at);
-    return *found ? CLS_SUCCESS : spec_publish(at, select_spec_new(kind, shape), found);
+    return *found ? CLS_SUCCESS : spec_publish(at, select_spec_new(kind, shape, lean), found);
 }
 
 static struct spec *run_lengths_spec_new(void) {

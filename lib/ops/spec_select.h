@@ -31,7 +31,8 @@ struct select_kind {
 /* The bytes of a part. */
 static inline size_t spec_select_part(const struct select_kind *kind) { return kind->wide ? 8 : 4; }
 
-cls_status spec_of_select(const struct select_kind *kind, enum shape shape,
+/* `lean` as in spec_scan.h. */
+cls_status spec_of_select(const struct select_kind *kind, enum shape shape, bool lean,
                           const struct spec **spec);
 cls_status spec_of_run_lengths(const struct spec **spec);
 
