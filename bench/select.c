@@ -17,6 +17,7 @@ enum call {
     BY_KEY,
     HISTOGRAM,
     BYTE_HISTOGRAM,
+    FLAG_HISTOGRAM,
     EDGES_HISTOGRAM,
     BOUNDS
 };
@@ -27,10 +28,10 @@ struct plan {
     double gpu_bar; /* 0: none */
 };
 
-enum { CPU_COUNT = 1 << 24, GPU_COUNT = 1 << 26, CPU_BATCH = 2, GPU_BATCH = 10, BUFFERS = 6 };
+enum { CPU_COUNT = 1 << 24, GPU_COUNT = 1 << 26, CPU_BATCH = 2, GPU_BATCH = 10, BUFFERS = 7 };
 
-/* Elements, keys in runs of eight on average, flags of which half are set, two outputs, and the count. */
-enum { ELEMENTS, KEYS, FLAGS, OUT, BESIDE, NUMBER };
+/* Elements, keys in runs of eight on average, flags of which half are set, bytes, two outputs, and the count. */
+enum { ELEMENTS, KEYS, FLAGS, BYTES, OUT, BESIDE, NUMBER };
 
 /* A histogram's counts, or edges, take the place of an output. */
 enum { BINS = 256, MOST = 1 << 24 };
@@ -43,7 +44,7 @@ struct work {
     unsigned batch;
 };
 
-static const size_t element_bytes[BUFFERS] = {4, 4, 1, 4, 8, 0};
+static const size_t element_bytes[BUFFERS] = {4, 4, 1, 1, 4, 8, 0};
 
 static void upload(const struct work *work, int which, const void *from) {
     CLS(cls_copy_h2d(work->buffers[which], 0, from, work->count * element_bytes[which],
@@ -59,22 +60,25 @@ static void fill_edges(const struct work *work) {
 
 static void fill(const struct work *work) {
     uint32_t *elements = allocate(work->count * 4), *keys = allocate(work->count * 4);
-    unsigned char *flags = allocate(work->count);
+    unsigned char *flags = allocate(work->count), *bytes = allocate(work->count);
     uint32_t state = 1, key = 0;
     for (size_t i = 0; i < work->count; i++) {
         state = state * 1664525u + 1013904223u;
         elements[i] = state >> 8;
         flags[i] = (unsigned char)(state >> 31);
+        bytes[i] = (unsigned char)(state >> 24);
         key += (state >> 24) % 8 == 0;
         keys[i] = key;
     }
     upload(work, ELEMENTS, elements);
     upload(work, KEYS, keys);
     upload(work, FLAGS, flags);
+    upload(work, BYTES, bytes);
     fill_edges(work);
     free(elements);
     free(keys);
     free(flags);
+    free(bytes);
 }
 
 static void work_open(struct work *work, const struct rig *rig, const struct plan *plan) {
@@ -98,6 +102,7 @@ static void submit(const struct work *work) {
     const cls_array elements = cls_array_of(b[ELEMENTS], CLS_U32, work->count),
                     keys = cls_array_of(b[KEYS], CLS_U32, work->count),
                     flags = cls_array_of(b[FLAGS], CLS_U8, work->count),
+                    bytes = cls_array_of(b[BYTES], CLS_U8, work->count),
                     out = cls_array_of(b[OUT], CLS_U32, work->count),
                     sums = cls_array_of(b[BESIDE], CLS_U32, work->count),
                     lengths = cls_array_of(b[BESIDE], CLS_I64, work->count),
@@ -106,7 +111,7 @@ static void submit(const struct work *work) {
                     positions = cls_array_of(b[BESIDE], CLS_I64, work->count),
                     edges = cls_array_of(b[OUT], CLS_U32, BINS + 1);
     const uint32_t half = 1 << 23;
-    const int64_t lower = 0, upper = MOST, bytes = BINS;
+    const int64_t lower = 0, upper = MOST, last = BINS;
     switch (work->call) {
     case COMPACT:
         CLS(cls_compact_async(elements, flags, out, number, all, work->stream));
@@ -131,7 +136,10 @@ static void submit(const struct work *work) {
         CLS(cls_histogram_even_async(elements, &lower, &upper, counts, all, work->stream));
         break;
     case BYTE_HISTOGRAM:
-        CLS(cls_histogram_even_async(flags, &lower, &bytes, counts, all, work->stream));
+        CLS(cls_histogram_even_async(bytes, &lower, &last, counts, all, work->stream));
+        break;
+    case FLAG_HISTOGRAM:
+        CLS(cls_histogram_even_async(flags, &lower, &last, counts, all, work->stream));
         break;
     case EDGES_HISTOGRAM:
         CLS(cls_histogram_range_async(elements, edges, counts, all, work->stream));
@@ -159,7 +167,8 @@ static double selections(void *arg, double *also) {
 static double copies(void *arg, double *also) {
     const double start = now_seconds();
     const struct work *work = arg;
-    const int from = work->call == BYTE_HISTOGRAM ? FLAGS : ELEMENTS;
+    const bool of_bytes = work->call == BYTE_HISTOGRAM || work->call == FLAG_HISTOGRAM;
+    const int from = of_bytes ? BYTES : ELEMENTS;
     for (unsigned i = 0; i < work->batch; i++)
         CLS(cls_copy_d2d_async(work->buffers[BESIDE], 0, work->buffers[from], 0,
                                work->count * element_bytes[from], work->stream));
@@ -188,6 +197,7 @@ int main(int argc, char **argv) {
         {"sum by key, an eighth", BY_KEY, 0},
         {"histogram, 256 even bins of u32", HISTOGRAM, 0.7},
         {"histogram, 256 even bins of u8", BYTE_HISTOGRAM, 0.7},
+        {"histogram, 256 even bins of u8, two values", FLAG_HISTOGRAM, 0.7},
         {"histogram, 256 bins of u32 by edges", EDGES_HISTOGRAM, 0},
         {"lower bounds of u32 in as many", BOUNDS, 0},
     };

@@ -61,18 +61,19 @@ template <typename T> T *room(const std::vector<T> &from) {
 int main(int argc, char **argv) {
     const size_t n = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : (size_t)1 << 26;
     std::vector<uint32_t> words(n), keys(n);
-    std::vector<uint8_t> flags(n);
+    std::vector<uint8_t> flags(n), bytes(n);
     uint32_t state = 1, key = 0;
     for (size_t i = 0; i < n; i++) {
         state = state * 1664525u + 1013904223u;
         words[i] = state >> 8;
         flags[i] = state >> 31;
+        bytes[i] = state >> 24;
         key += (state >> 24) % 8 == 0;
         keys[i] = key;
     }
     const int count = (int)n;
     uint32_t *in = room(words), *out = room(words), *by = room(keys), *lengths = room(words);
-    uint8_t *flag = room(flags);
+    uint8_t *flag = room(flags), *byte = room(bytes);
     int64_t *selected = room(std::vector<int64_t>(1));
     int32_t *bins = room(std::vector<int32_t>(1024));
     const float *reals = reinterpret_cast<const float *>(in);
@@ -103,6 +104,9 @@ int main(int argc, char **argv) {
         return cub::DeviceHistogram::HistogramEven(m, b, in, bins, 257, 0u, 1u << 24, count);
     });
     report("histogram, 256 even bins of u8", n, [&](void *m, size_t &b) {
+        return cub::DeviceHistogram::HistogramEven(m, b, byte, bins, 257, 0, 256, count);
+    });
+    report("histogram, 256 even bins of u8, two values", n, [&](void *m, size_t &b) {
         return cub::DeviceHistogram::HistogramEven(m, b, flag, bins, 257, 0, 256, count);
     });
     return 0;

@@ -10,8 +10,9 @@ enum {
     RUN_WIDTH = 16,
     GROUP = 512,
     LOAD_BYTES = 16,
-    ITEM_BYTES = 64,       /* that an item has under way: 64 KiB of a unit with 1,024 items */
-    ITEM_BYTES_EDGES = 32, /* where the search takes longer than the load */
+    ITEM_BYTES = 64,          /* that an item has under way: 64 KiB of a unit with 1,024 items, */
+    ITEM_BYTES_COUNTED = 128, /* where each byte is a counter, and nothing else is kept, */
+    ITEM_BYTES_EDGES = 32,    /* and where the search takes longer than the load */
     TEAMS_GROUP = 512,
     BOUNDS_GROUP = 128,
     BYTES = 256
@@ -29,7 +30,9 @@ unsigned spec_histogram_bytes(const struct histogram_kind *kind) {
 }
 
 static void shape_histogram(struct spec *spec, const struct histogram_kind *kind, size_t size) {
-    const unsigned bytes = kind->rule == BINS_BY_EDGES ? ITEM_BYTES_EDGES : ITEM_BYTES;
+    const unsigned bytes = spec_histogram_bytes(kind)    ? ITEM_BYTES_COUNTED
+                           : kind->rule == BINS_BY_EDGES ? ITEM_BYTES_EDGES
+                                                         : ITEM_BYTES;
     spec->local = kind->way == COUNT_BY_RUNS ? 1 : GROUP;
     spec->vector = kind->way == COUNT_BY_RUNS ? RUN_WIDTH : (unsigned)(LOAD_BYTES / size);
     spec->batch = kind->way == COUNT_BY_RUNS ? 1 : bytes / LOAD_BYTES;
