@@ -5,7 +5,7 @@
 # - A header is a module: its introduction that of the module, its declarations the members.
 # - Every initializer of a struct is documented, in the same words.
 # - Names of the interface and its headers are links, in comments and as `name` in pages; code is left
-#   alone. Doxygen warns of a name that is none.
+#   alone. Doxygen warns of a name that is none. What a build of the library defines is none of the interface.
 
 # The text with every name made a link: in a comment where it stands by itself, in a page where it is
 # marked as `name`.
@@ -14,7 +14,7 @@ function link(text, marked, left, name, linked) {
         left = substr(text, 1, RSTART - 1)
         name = substr(text, RSTART, RLENGTH)
         text = substr(text, RSTART + RLENGTH)
-        if (marked && name != "CLS_API" && left ~ /`$/ && text ~ /^`/) {
+        if (marked && name !~ /^CLS_(API$|PREFIX|WITHOUT_|KERNEL_PATH|OPENCL_)/ && left ~ /`$/ && text ~ /^`/) {
             sub(/`$/, "", left)
             sub(/^`/, "", text)
             name = "[" name "](@ref " name ")"

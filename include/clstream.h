@@ -48,9 +48,14 @@
 #include <clstream/sort.h>      /* sorts, top k, the n-th element */
 #include <clstream/sparse.h>    /* products of sparse matrices: CSR */
 #include <clstream/strided.h>   /* parts of arrays, permuted dimensions, broadcast */
-#include <clstream/typed.h>     /* all of these under typed names: cls_add_f32, ... */
 #include <clstream/unary.h>     /* exp, relu, scale, ... of one array */
 #include <clstream/where.h>     /* selection by a condition */
+/* All of these under typed names: cls_add_f32, ... The build makes this header; a source tree has none. */
+#ifndef __has_include
+#include <clstream/typed.h>
+#elif __has_include(<clstream/typed.h>)
+#include <clstream/typed.h>
+#endif
 
 /* Order between many streams. */
 #include <clstream/coordinator.h> /* a set of streams with declared dependencies */

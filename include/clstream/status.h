@@ -26,6 +26,10 @@
 #ifndef CLSTREAM_STATUS_H
 #define CLSTREAM_STATUS_H
 
+#ifdef CLS_PREFIX
+#include <clstream/prefix.h>
+#endif
+
 #if defined(__GNUC__)
 #define CLS_API __attribute__((visibility("default")))
 #else

@@ -20,7 +20,36 @@
 
 /* trace/environment.c starts by itself and nothing calls it: this reference links it into programs that use the static
  * library. */
+#ifndef CLS_WITHOUT_TRACE
 __attribute__((used)) static const char *const linked = &observer_environment;
+#endif
+
+/* Parts that a build leaves out (doc/embedding.md). No stream is captured then; what the hooks for all streams do
+ * without captures stands here. */
+#ifdef CLS_WITHOUT_GRAPH
+static void leave_no_capture(struct stream *stream) { (void)stream; }
+
+static bool no_graph_uses(const struct refs *refs,
+                          bool (*uses)(const struct refs *, const void *, const void *),
+                          const void *arg) {
+    (void)refs;
+    (void)uses;
+    (void)arg;
+    return false;
+}
+
+static bool no_graph_has_failed(const struct refs *refs) {
+    (void)refs;
+    return false;
+}
+
+#define graph_abandon buffer_abandon
+#endif
+#ifdef CLS_WITHOUT_COORDINATOR
+static void update_no_timelines(void) {}
+
+#define timelines_update update_no_timelines
+#endif
 
 static void context_ends(struct context *context) {
     op_kernels_free(context->op_kernels);
@@ -62,6 +91,11 @@ const struct hooks hooks = {
         },
     .capture =
         {
+#ifdef CLS_WITHOUT_GRAPH
+            .leave = leave_no_capture,
+            .uses = no_graph_uses,
+            .has_failed = no_graph_has_failed,
+#else
             .submit = capture_submit,
             .refuse = capture_refuse,
             .record = capture_record,
@@ -71,6 +105,7 @@ const struct hooks hooks = {
             .leave = capture_leave,
             .uses = graph_uses,
             .has_failed = graph_has_failed,
+#endif
         },
     .forget_kernels = kernel_slots_clear,
     .context_ends = context_ends,

@@ -14,4 +14,8 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
+#ifdef CLS_OPENCL_DLOPEN
+#include "driver/opencl_calls.h"
+#endif
+
 #endif

@@ -12,6 +12,11 @@
 #include "base/error.h"
 #include "base/setting.h"
 
+/* Defined by a build without embedded sources: their folder. */
+#ifndef CLS_KERNEL_PATH
+#define CLS_KERNEL_PATH NULL
+#endif
+
 enum { DEEPEST = 8, NAME_ROOM = 64 }; /* of files that include each other; of their names */
 
 /* Whole sources. Entries are added at the head and live as long as the process, as the texts handed
@@ -143,6 +148,8 @@ static cls_status load(const char *folder, const char *path, const char *name, u
 static cls_status get(const char *name, unsigned depth, const char **text) {
     const char *start = "", *folder = setting_path("CLSTREAM_KERNEL_PATH", &start);
     struct text path = {0}, whole = {0};
+    if (!folder)
+        folder = CLS_KERNEL_PATH;
     if (depth > DEEPEST)
         return error_set(CLS_ERROR_INVALID_VALUE, "CLSTREAM_KERNEL_PATH: %s includes itself", name);
     text_printf(&path, "%s%s%s%s", start, folder ? folder : "", folder ? "/" : "", name);

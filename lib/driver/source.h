@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel sources of cl/: embedded at build time, or read from the folder CLSTREAM_KERNEL_PATH.
+ * The kernel sources of cl/: embedded at build time, or read from the folder CLSTREAM_KERNEL_PATH. A build without
+ * embedded ones (doc/embedding.md) reads those of CLS_KERNEL_PATH where that variable is not set.
  * A line that begins with #include "NAME" stands for the source of that name; a compiler gets one
  * text, with #line directives that name its files, and needs no folders.
  */

@@ -57,6 +57,7 @@ check 'each function is in a page, an example, a benchmark, the tool or a bindin
 # These two also name functions that were removed, or are examples.
 check "what doc/api-changes.md and doc/releases.md link to is there" \
     "$(dead_links "$srcdir/doc/api-changes.md"; dead_links "$srcdir/doc/releases.md")"
+check "what doc/embedding.md links to is there" "$(dead_links "$srcdir/doc/embedding.md")"
 awk '/^## /{latest++} /^### /{on = latest == 1 && $2 == "Added"} on' "$srcdir/doc/api-changes.md" >"$dir/added"
 check "what the latest release added is in the headers" \
     "$([ -s "$dir/added" ] || echo 'nothing found'; unknown_names "$dir/added")"
