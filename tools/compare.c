@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "low_bytes.h"
 #include "reference.h"
 
 static uint64_t bits_at(const void *array, size_t size, size_t i) {
-    uint64_t bits = 0;
-    memcpy(&bits, (const unsigned char *)array + i * size, size); /* little-endian */
-    return bits;
+    return low_bytes_read((const unsigned char *)array + i * size, size);
 }
 
 /* Floats of one sign are ordered as their bits are; this puts both signs on one line, both zeros
@@ -125,7 +124,7 @@ const char *element_format(cls_dtype dtype, const void *array, size_t i, char te
     double number;
     switch (dtype) {
     case CLS_F32:
-        memcpy(&single, &bits, sizeof single);
+        low_bytes_write(&single, sizeof single, bits);
         snprintf(text, ELEMENT_TEXT, "%.9g", (double)single);
         break;
     case CLS_F64:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "low_bytes.h"
 #include "reference.h"
 
 /* The integer types' bounds; `over` is the first whole number past the type, exact as a double. */
@@ -48,9 +49,8 @@ bool element_of(double number, cls_dtype dtype, unsigned char bytes[8]) {
     }
     if (!whole_and_within(number, dtype))
         return false;
-    /* Little-endian two's complement: the low bytes of the wide value are the narrow one. */
-    const int64_t wide = (int64_t)number;
-    memcpy(bytes, &wide, sizeof wide);
+    /* Two's complement: the low bytes of the wide value are the narrow one. */
+    low_bytes_write(bytes, cls_dtype_size(dtype), (uint64_t)(int64_t)number);
     return true;
 }
 

@@ -26,12 +26,11 @@ struct dropout {
 static uint64_t factor_bits(cls_dtype dtype, double probability) {
     const double factor = random_dropout_factor(probability);
     const float narrow = (float)factor;
-    uint64_t bits = 0;
-    if (dtype == CLS_F64)
-        memcpy(&bits, &factor, sizeof factor);
-    else
-        memcpy(&bits, &narrow, sizeof narrow);
-    return bits;
+    uint64_t bits;
+    uint32_t narrow_bits;
+    memcpy(&bits, &factor, sizeof factor);
+    memcpy(&narrow_bits, &narrow, sizeof narrow);
+    return dtype == CLS_F64 ? bits : narrow_bits;
 }
 
 static cls_status check_dropout_of(struct batch *batch, cls_value in, double probability,

@@ -10,6 +10,7 @@
 #include <clstream/binary.h>
 #include <clstream/unary.h>
 
+#include "../../tools/low_bytes.h"
 #include "../../tools/plan.h"
 
 static struct expression expression;
@@ -233,10 +234,8 @@ static void checks_types_and_constants(void **state) {
 
 static int64_t as_integer(double number, cls_dtype dtype) {
     unsigned char bytes[8] = {0};
-    int64_t value = 0;
     assert_true(element_of(number, dtype, bytes));
-    memcpy(&value, bytes, cls_dtype_size(dtype));
-    return value;
+    return (int64_t)low_bytes_read(bytes, cls_dtype_size(dtype));
 }
 
 static void makes_elements_of_numbers(void **state) {

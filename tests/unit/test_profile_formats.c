@@ -198,7 +198,8 @@ static void leave_comma(const char *folder) {
     setlocale(LC_ALL, "C");
     unsetenv("LOCPATH");
     snprintf(command, sizeof command, "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
+    if (rmdir(folder)) /* something was made in it */
+        assert_int_equal(system(command), 0);
 }
 
 static void test_numbers_have_a_point_in_every_locale(void **state) {
