@@ -114,7 +114,8 @@ static struct blas_standing *load_standing(const struct device *device, bool f64
         memcpy(standing->tuning.parameters, record.parameters, sizeof record.parameters);
         standing->verdict = record.verdict;
     }
-    standing->recorded = standing->loaded = true;
+    standing->recorded = true;
+    standing->loaded = true;
     return standing;
 }
 

@@ -35,7 +35,7 @@ static struct place place_of_memory(const struct command *command, cl_mem memory
         if (object_is_buffer(object) && buffer->memory == memory)
             return place_of(buffer);
     }
-    return (struct place){NULL};
+    return (struct place){0};
 }
 
 /* A side of a copy between cl_contexts whose buffer is shareable and of the other one, where its memory is another one. A
@@ -44,7 +44,7 @@ static struct place place_of_shared(const struct command *command, unsigned side
     struct object *object = side < command->refs.count ? command->refs.here[side] : NULL;
     struct buffer *buffer = (struct buffer *)(void *)object;
     if (!object || object->pool != &buffer_pool || !buffer->share)
-        return (struct place){NULL};
+        return (struct place){0};
     return (struct place){.buffer = buffer, .memory = memory, .origin = buffer->origin};
 }
 
@@ -70,7 +70,7 @@ static struct place host_copy_place(const struct command *command, unsigned side
 
 static struct place arg_place(const struct node_arg *arg) {
     return arg->buffer ? (struct place){.buffer = arg->buffer, .memory = arg->memory}
-                       : (struct place){NULL};
+                       : (struct place){0};
 }
 
 struct place node_place(const struct graph_node *node, unsigned i) {
@@ -95,7 +95,7 @@ struct place node_place(const struct graph_node *node, unsigned i) {
     case CAPTURE_CODE:
         break;
     }
-    return (struct place){NULL};
+    return (struct place){0};
 }
 
 /* --- other memory --- */
