@@ -34,6 +34,7 @@ CLS_BEGIN_DECLS
 #define cudaDeviceScheduleSpin 0x01         /**< taken, without effect */
 #define cudaDeviceScheduleYield 0x02        /**< taken, without effect */
 #define cudaDeviceScheduleBlockingSync 0x04 /**< taken, without effect */
+#define cudaDeviceBlockingSync 0x04         /**< the older name of cudaDeviceScheduleBlockingSync */
 #define cudaDeviceMapHost 0x08              /**< taken, without effect */
 #define cudaDeviceLmemResizeToMax 0x10      /**< taken, without effect */
 
@@ -265,6 +266,12 @@ static inline cudaError_t cudaRuntimeGetVersion(int *version) {
 static inline cudaError_t cudaDriverGetVersion(int *version) {
     return cudaRuntimeGetVersion(version);
 }
+
+/** Does nothing: the library's profiler is started by its own calls (profiler.h) or by CLSTREAM_TRACE. */
+static inline cudaError_t cudaProfilerStart(void) { return cudaSuccess; }
+
+/** Does nothing, as cudaProfilerStart. */
+static inline cudaError_t cudaProfilerStop(void) { return cudaSuccess; }
 
 CLS_END_DECLS
 

@@ -107,8 +107,6 @@ CLS_BEGIN_DECLS
 #define cudaOccupancyMaxActiveBlocksPerMultiprocessor(...) \
     clstream_has_no_cudaOccupancyMaxActiveBlocksPerMultiprocessor
 #define cudaOccupancyMaxPotentialBlockSize(...) clstream_has_no_cudaOccupancyMaxPotentialBlockSize
-#define cudaProfilerStart(...) clstream_has_no_cudaProfilerStart
-#define cudaProfilerStop(...) clstream_has_no_cudaProfilerStop
 #define cudaSignalExternalSemaphoresAsync(...) clstream_has_no_cudaSignalExternalSemaphoresAsync
 #define cudaStreamCopyAttributes(...) clstream_has_no_cudaStreamCopyAttributes
 #define cudaStreamGetAttribute(...) clstream_has_no_cudaStreamGetAttribute

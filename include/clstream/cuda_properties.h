@@ -13,6 +13,14 @@
 
 CLS_BEGIN_DECLS
 
+/** Who may use a device: cudaDeviceProp's computeMode is cudaComputeModeDefault. */
+typedef enum cudaComputeMode {
+    cudaComputeModeDefault = 0,         /**< every thread of every process */
+    cudaComputeModeExclusive = 1,       /**< one thread */
+    cudaComputeModeProhibited = 2,      /**< nobody */
+    cudaComputeModeExclusiveProcess = 3 /**< one process */
+} cudaComputeMode;
+
 /** Properties of a device. What OpenCL does not tell is 0. */
 typedef struct cudaDeviceProp {
     char name[256];           /**< name of the device */

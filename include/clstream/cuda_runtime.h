@@ -17,6 +17,8 @@
  * - cuda_graph.h: graphs by capture
  * - cuda_kernel.h: kernels in OpenCL C; cls_cuda_launch in the place of `<<<>>>`
  * - cuda_missing.h: calls that do not compile, because the library has none of it
+ * - cuda_runtime_api.h, cuda_profiler_api.h: the same header, by the other names that programs include it by
+ * - cuda_nvcc.h: what nvcc includes ahead of a program; for `c++ -x c++ -include clstream/cuda_nvcc.h program.cu`
  *
  * A program has one state, whichever of its translation units use the header, in C or C++: the current device and the last
  * error of each thread, the context of each device. A shared library that hides its symbols has one of its own.
@@ -37,6 +39,14 @@
 #include <clstream/cuda_pool.h>
 #include <clstream/cuda_properties.h>
 #include <clstream/cuda_stream.h>
+
+/* CUDA's own guards, by which headers of others know that the runtime's calls are declared. */
+#ifndef __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_H__
+#endif
+#ifndef __DRIVER_TYPES_H__
+#define __DRIVER_TYPES_H__
+#endif
 
 CLS_BEGIN_DECLS
 /* All declarations of C are in the headers above. */
@@ -126,6 +136,18 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph
     if (log && size)
         *log = 0;
     return cudaGraphInstantiate(exec, graph, 0ull);
+}
+
+/** cudaGraphExecUpdate as CUDA 11 has it. `node`, if not null, becomes null. */
+inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                       cudaGraphNode_t *node, cudaGraphExecUpdateResult *result) {
+    cudaGraphExecUpdateResultInfo info = {cudaGraphExecUpdateSuccess, nullptr, nullptr};
+    cudaError_t error = cudaGraphExecUpdate(exec, graph, &info);
+    if (node)
+        *node = nullptr;
+    if (result)
+        *result = info.result;
+    return error;
 }
 
 #endif

@@ -25,6 +25,8 @@ CLS_BEGIN_DECLS
 typedef cls_stream cudaStream_t; /**< a stream */
 typedef cls_event cudaEvent_t;   /**< an event */
 
+#define CUDART_CB /**< before the name of a host function or callback: nothing */
+
 #define cudaStreamLegacy (CLS_CUDA_POINTER(cudaStream_t, 1))    /**< the default stream */
 #define cudaStreamPerThread (CLS_CUDA_POINTER(cudaStream_t, 2)) /**< the thread's own stream */
 

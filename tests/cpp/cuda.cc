@@ -4,7 +4,13 @@
  * allocating calls by a pointer of any type, streams, callbacks, graphs, stream-ordered and unified memory. Prints what does
  * not hold, and exits with 1 then.
  */
-#include <clstream/cuda_runtime.h>
+#include <clstream/cuda_nvcc.h>
+#include <clstream/cuda_profiler_api.h>
+#include <clstream/cuda_runtime_api.h>
+
+#if !defined(__CUDA_RUNTIME_H__) || !defined(__DRIVER_TYPES_H__)
+#error headers of others do not know the calls
+#endif
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -140,6 +146,14 @@ static void test_graphs() {
 }
 
 /* As jacobiCudaGraphs: each sweep is captured, and updates the executable graph. */
+static cudaError_t update_as_of_cuda_11(cudaGraphExec_t exec, cudaGraph_t graph) {
+    cudaGraphNode_t node = reinterpret_cast<cudaGraphNode_t>(&exec);
+    cudaGraphExecUpdateResult result = cudaGraphExecUpdateError;
+    cudaError_t error = cudaGraphExecUpdate(exec, graph, &node, &result);
+    EXPECT(!node && result == cudaGraphExecUpdateSuccess);
+    return error;
+}
+
 static void test_graph_updates() {
     const int points = 128;
     std::vector<float> wanted(points, 0.0f), next(points), got(points);
@@ -160,7 +174,8 @@ static void test_graph_updates() {
                              points));
         CUDA(cudaStreamEndCapture(stream, &graph));
         if (exec)
-            CUDA(cudaGraphExecUpdate(exec, graph, nullptr));
+            CUDA(k % 2 ? cudaGraphExecUpdate(exec, graph, nullptr)
+                       : update_as_of_cuda_11(exec, graph));
         else
             CUDA(cudaGraphInstantiate(&exec, graph));
         CUDA(cudaGraphDestroy(graph));
@@ -222,12 +237,30 @@ static void test_errors() {
     CUDA(cudaFree(x));
 }
 
+/* What nvcc declares for every program. */
+static void CUDART_CB count_call(void *count) { ++*static_cast<int *>(count); }
+
+static void test_what_nvcc_declares() {
+    int count = 0, mode = -1;
+    EXPECT(max(1, 2u) == 2u && max(1, 2) == 2 && min(1u, 2u) == 1u && max(1.5f, 0.5f) == 1.5f &&
+           min(-1.0, 1.0f) == -1.0);
+    CUDA(cudaProfilerStart());
+    CUDA(cudaLaunchHostFunc(nullptr, count_call, &count));
+    CUDA(cudaDeviceSynchronize());
+    CUDA(cudaProfilerStop());
+    EXPECT(count == 1);
+    CUDA(cudaSetDeviceFlags(cudaDeviceBlockingSync));
+    CUDA(cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0));
+    EXPECT(mode == cudaComputeModeDefault);
+}
+
 int main() {
     test_events();
     test_streams();
     test_graphs();
     test_graph_updates();
     test_unified_memory();
+    test_what_nvcc_declares();
     test_errors();
     CUDA(cudaDeviceSynchronize());
     CUDA(cudaGetLastError());
