@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <clstream/buffer.h>
 #include <clstream/context.h>
 #include <clstream/cuda_error.h>
 #include <clstream/device.h>
@@ -148,6 +149,20 @@ static inline int cls_cuda_device_of(cls_context context) {
     return cls_cuda_thread.device;
 }
 
+/* Frees the memory of a symbol on a device. The symbols' lock is held. */
+static inline void cls_cuda_forget_symbol(struct cls_cuda_symbol *symbol, int device) {
+    if (symbol->at[device].buffer)
+        cls_buffer_destroy(symbol->at[device].buffer);
+    symbol->at[device].buffer = NULL;
+}
+
+static inline void cls_cuda_forget_symbols(int device) {
+    struct cls_cuda_symbol *symbol;
+    pthread_mutex_lock(&cls_cuda_symbol_lock);
+    for (symbol = cls_cuda_state.symbols; symbol; symbol = symbol->next)
+        cls_cuda_forget_symbol(symbol, device);
+    pthread_mutex_unlock(&cls_cuda_symbol_lock);
+}
 /** @endcond */
 
 /** Counts the devices. Without one: cudaErrorNoDevice. */
@@ -203,6 +218,7 @@ static inline cudaError_t cudaDeviceReset(void) {
     __atomic_store_n(&cls_cuda_state.allocated[device], UINT64_C(0), __ATOMIC_RELAXED);
     pthread_mutex_unlock(&cls_cuda_lock);
     cls_cuda_thread.last = cudaSuccess;
+    cls_cuda_forget_symbols(device);
     if (context) {
         cls_context_synchronize(context); /* an error of the old context is gone with it */
         status = cls_context_destroy(context);

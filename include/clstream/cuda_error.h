@@ -31,6 +31,7 @@ typedef enum cudaError {
     cudaErrorCudartUnloading = 4,            /**< the process is exiting */
     cudaErrorInvalidConfiguration = 9,       /**< a grid or block of 0, or too large a block */
     cudaErrorInvalidPitchValue = 12,         /**< a pitch below the width */
+    cudaErrorInvalidSymbol = 13,             /**< a symbol of another size has the address */
     cudaErrorInvalidDevicePointer = 17,      /**< a pointer to nothing that the library knows */
     cudaErrorInvalidMemcpyDirection = 21,    /**< no cudaMemcpyKind */
     cudaErrorInvalidDeviceFunction = 98,     /**< the source has no kernel of this name */
@@ -80,6 +81,18 @@ struct cls_cuda_thread {
 };
 __attribute__((weak)) CLS_CUDA_THREAD struct cls_cuda_thread cls_cuda_thread;
 
+/* A variable that stands for device memory (cuda_symbol.h). It stays known until the process exits. */
+struct cls_cuda_symbol {
+    struct cls_cuda_symbol *next;
+    const void *variable;
+    size_t bytes;
+    struct {
+        cls_context context;
+        cls_buffer buffer; /* NULL: not used on the device yet */
+        void *pointer;
+    } at[CLS_CUDA_DEVICES];
+};
+
 /* What a process has of each device. Read without the lock, by atomic loads. */
 struct cls_cuda_state {
     int listed;                            /* number of devices, and one; 0: not counted yet */
@@ -87,10 +100,12 @@ struct cls_cuda_state {
     cls_context context[CLS_CUDA_DEVICES]; /* NULL: made on first use */
     int sticky[CLS_CUDA_DEVICES];          /* a cudaError_t */
     uint64_t allocated[CLS_CUDA_DEVICES];  /* bytes of cudaMalloc */
+    struct cls_cuda_symbol *symbols;       /* under cls_cuda_symbol_lock */
 };
 __attribute__((weak)) struct cls_cuda_state cls_cuda_state;
 /* Held while a context, a program or a kernel is made. */
 __attribute__((weak)) pthread_mutex_t cls_cuda_lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((weak)) pthread_mutex_t cls_cuda_symbol_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_once_t cls_cuda_key_once = PTHREAD_ONCE_INIT;
 __attribute__((weak)) pthread_key_t cls_cuda_key;
 
@@ -103,6 +118,7 @@ __attribute__((weak)) pthread_key_t cls_cuda_key;
     X(cudaErrorCudartUnloading, "the process is exiting")                                  \
     X(cudaErrorInvalidConfiguration, "the device cannot run a grid or block of this size") \
     X(cudaErrorInvalidPitchValue, "the pitch is below the width")                          \
+    X(cudaErrorInvalidSymbol, "no symbol of this size has the address")                    \
     X(cudaErrorInvalidDevicePointer, "the pointer is in no known memory")                  \
     X(cudaErrorInvalidMemcpyDirection, "there is no such direction of copies")             \
     X(cudaErrorInvalidDeviceFunction, "the source has no kernel of this name")             \

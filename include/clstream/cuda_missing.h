@@ -44,8 +44,6 @@ CLS_BEGIN_DECLS
 #define cudaFuncSetCacheConfig(...) clstream_has_no_cudaFuncSetCacheConfig
 #define cudaGetDeviceFlags(...) clstream_has_no_cudaGetDeviceFlags
 #define cudaGetMipmappedArrayLevel(...) clstream_has_no_cudaGetMipmappedArrayLevel
-#define cudaGetSymbolAddress(...) clstream_has_no_cudaGetSymbolAddress
-#define cudaGetSymbolSize(...) clstream_has_no_cudaGetSymbolSize
 #define cudaGraphAddChildGraphNode(...) clstream_has_no_cudaGraphAddChildGraphNode
 #define cudaGraphAddDependencies(...) clstream_has_no_cudaGraphAddDependencies
 #define cudaGraphAddEmptyNode(...) clstream_has_no_cudaGraphAddEmptyNode
@@ -97,11 +95,7 @@ CLS_BEGIN_DECLS
 #define cudaMemcpy3D(...) clstream_has_no_cudaMemcpy3D
 #define cudaMemcpy3DAsync(...) clstream_has_no_cudaMemcpy3DAsync
 #define cudaMemcpy3DPeer(...) clstream_has_no_cudaMemcpy3DPeer
-#define cudaMemcpyFromSymbol(...) clstream_has_no_cudaMemcpyFromSymbol
-#define cudaMemcpyFromSymbolAsync(...) clstream_has_no_cudaMemcpyFromSymbolAsync
 #define cudaMemcpyToArray(...) clstream_has_no_cudaMemcpyToArray
-#define cudaMemcpyToSymbol(...) clstream_has_no_cudaMemcpyToSymbol
-#define cudaMemcpyToSymbolAsync(...) clstream_has_no_cudaMemcpyToSymbolAsync
 #define cudaMemset3D(...) clstream_has_no_cudaMemset3D
 #define cudaMemset3DAsync(...) clstream_has_no_cudaMemset3DAsync
 #define cudaOccupancyMaxActiveBlocksPerMultiprocessor(...) \

@@ -16,6 +16,7 @@
  * - cuda_pool.h: stream-ordered memory
  * - cuda_graph.h: graphs by capture
  * - cuda_kernel.h: kernels in OpenCL C; cls_cuda_launch in the place of `<<<>>>`
+ * - cuda_symbol.h: variables that stand for device memory
  * - cuda_missing.h: calls that do not compile, because the library has none of it
  * - cuda_runtime_api.h, cuda_profiler_api.h: the same header, by the other names that programs include it by
  * - cuda_nvcc.h: what nvcc includes ahead of a program; for `c++ -x c++ -include clstream/cuda_nvcc.h program.cu`
@@ -39,6 +40,7 @@
 #include <clstream/cuda_pool.h>
 #include <clstream/cuda_properties.h>
 #include <clstream/cuda_stream.h>
+#include <clstream/cuda_symbol.h>
 
 /* CUDA's own guards, by which headers of others know that the runtime's calls are declared. */
 #ifndef __CUDA_RUNTIME_H__

@@ -40,12 +40,15 @@ static cls_cuda_module module = CLS_CUDA_SOURCE(
     "    int i = get_global_id(0);\n"
     "    y[i] = i == 0 || i == n - 1 ? x[i] : 0.5f * (x[i - 1] + x[i + 1]); }\n"
     "kernel void add(global const float *a, global const float *b, global float *c) {\n"
-    "    int i = get_global_id(0); c[i] = a[i] + b[i]; }\n");
+    "    int i = get_global_id(0); c[i] = a[i] + b[i]; }\n"
+    "kernel void weigh(global float *x, constant float2 *terms, global int *total) {\n"
+    "    int i = get_global_id(0); x[i] = terms[i].x + terms[i].y; if (i == 0) *total += 1; }\n");
 static cls_cuda_kernel fill = CLS_CUDA_KERNEL(&module, "fill");
 static cls_cuda_kernel scale = CLS_CUDA_KERNEL(&module, "scale");
 static cls_cuda_kernel sum = CLS_CUDA_KERNEL(&module, "sum");
 static cls_cuda_kernel sweep = CLS_CUDA_KERNEL(&module, "sweep");
 static cls_cuda_kernel add = CLS_CUDA_KERNEL(&module, "add");
+static cls_cuda_kernel weigh = CLS_CUDA_KERNEL(&module, "weigh");
 
 /* As asyncAPI: stream 0 between events, and a host that counts. */
 static void test_events() {
@@ -254,6 +257,44 @@ static void test_what_nvcc_declares() {
     EXPECT(mode == cudaComputeModeDefault);
 }
 
+/* Variables that stand for device memory, by CUDA's default arguments. */
+struct weights {
+    float factor, add;
+};
+static __constant__ weights terms[2] = {{2, 1}, {3, -1}};
+__device__ int total;
+
+static __host__ __device__ int twice(int x) { return 2 * x; }
+
+static void test_symbols() {
+    const weights next = {4, 5};
+    float *x = nullptr;
+    int *address = nullptr, got = -1, seven = twice(3) + 1;
+    size_t bytes = 0;
+    CUDA(cudaMalloc(&x, 2 * sizeof *x));
+    CUDA(cudaMemcpyToSymbol(total, &seven, sizeof seven));
+    CUDA(cudaMemcpyToSymbolAsync(terms, &next, sizeof next, sizeof next));
+    CUDA(cls_cuda_launch(&weigh, 2, 1, 0, nullptr, x, cls_cuda_symbol(terms),
+                         cls_cuda_symbol(total)));
+    CUDA(cudaMemcpyFromSymbolAsync(&got, total, sizeof got));
+    CUDA(cudaStreamSynchronize(nullptr));
+    EXPECT(got == 8);
+    CUDA(cudaMemcpyFromSymbol(&got, total, sizeof got));
+    EXPECT(got == 8);
+    CUDA(cudaGetSymbolAddress(&address, total));
+    CUDA(cudaMemcpy(&got, address, sizeof got, cudaMemcpyDeviceToHost));
+    EXPECT(got == 8);
+    CUDA(cudaGetSymbolAddress(reinterpret_cast<void **>(&address), total));
+    CUDA(cudaGetSymbolSize(&bytes, terms));
+    EXPECT(bytes == sizeof terms);
+    float values[2];
+    CUDA(cudaMemcpy(values, x, sizeof values, cudaMemcpyDeviceToHost));
+    EXPECT(values[0] == 3 && values[1] == 9);
+    EXPECT(cudaGetSymbolSize(&bytes, terms[0]) == cudaErrorInvalidSymbol);
+    EXPECT(cudaGetLastError() == cudaErrorInvalidSymbol);
+    CUDA(cudaFree(x));
+}
+
 int main() {
     test_events();
     test_streams();
@@ -261,6 +302,7 @@ int main() {
     test_graph_updates();
     test_unified_memory();
     test_what_nvcc_declares();
+    test_symbols();
     test_errors();
     CUDA(cudaDeviceSynchronize());
     CUDA(cudaGetLastError());

@@ -10,6 +10,8 @@ static bool cuda_ok(struct run *run, cudaError_t error) {
     return ok(run, error == cudaSuccess ? CLS_SUCCESS : CLS_ERROR_DRIVER);
 }
 
+static __constant__ uint32_t step = 1;
+
 /* What the scenario creates; 0 where it did not. */
 struct calls {
     cls_cuda_module module;
@@ -32,15 +34,18 @@ static bool create(struct run *run, struct calls *calls) {
 static bool capture(struct run *run, struct calls *calls) {
     if (!cuda_ok(run, cudaStreamBeginCapture(calls->stream, cudaStreamCaptureModeRelaxed)))
         return false;
-    cuda_ok(run, cls_cuda_launch(&calls->scale, 1, WORDS, 0, calls->stream, calls->own, 3u, 1u));
+    cuda_ok(run, cls_cuda_launch(&calls->scale, 1, WORDS, 0, calls->stream, calls->own, 3u,
+                                 cls_cuda_symbol(step)));
     return cuda_ok(run, cudaStreamEndCapture(calls->stream, &calls->graph)) &&
            cuda_ok(run, cudaGraphInstantiate(&calls->exec, calls->graph, 0));
 }
 
 static bool compute(struct run *run, struct calls *calls) {
+    const uint32_t next = 2;
     for (uint32_t i = 0; i < WORDS; i++)
         calls->host[i] = i;
-    return cuda_ok(run, cudaMemset(calls->own, 0, BYTES)) &&
+    return cuda_ok(run, cudaMemcpyToSymbol(step, &next, sizeof next, 0, cudaMemcpyHostToDevice)) &&
+           cuda_ok(run, cudaMemset(calls->own, 0, BYTES)) &&
            cuda_ok(run, cudaMemcpyAsync(calls->ordered, calls->host, BYTES, cudaMemcpyDefault,
                                         calls->stream)) &&
            cuda_ok(run, cudaMemcpyAsync(calls->own, calls->ordered, BYTES, cudaMemcpyDefault,
@@ -48,7 +53,8 @@ static bool compute(struct run *run, struct calls *calls) {
            capture(run, calls) && cuda_ok(run, cudaGraphLaunch(calls->exec, calls->stream)) &&
            cuda_ok(run, cudaEventRecord(calls->event, calls->stream)) &&
            cuda_ok(run, cudaStreamWaitEvent(0, calls->event, 0)) &&
-           cuda_ok(run, cls_cuda_launch(&calls->scale, 1, WORDS, 0, 0, calls->own, 2u, 0u)) &&
+           cuda_ok(run, cls_cuda_launch(&calls->scale, 1, WORDS, 0, 0, calls->own, 2u,
+                                        cls_cuda_symbol(step))) &&
            cuda_ok(run, cudaMemcpyAsync(calls->host, calls->own, BYTES, cudaMemcpyDeviceToHost, 0));
 }
 
@@ -72,8 +78,8 @@ static void destroy(struct calls *calls) {
 
 void cuda_calls(struct run *run) {
     struct calls calls = {
-        CLS_CUDA_SOURCE("kernel void scale(global uint *x, uint factor, uint add) {"
-                        " x[get_global_id(0)] = x[get_global_id(0)] * factor + add; }"),
+        CLS_CUDA_SOURCE("kernel void scale(global uint *x, uint factor, constant uint *step) {"
+                        " x[get_global_id(0)] = x[get_global_id(0)] * factor + *step; }"),
         CLS_CUDA_KERNEL(NULL, "scale"),
         NULL,
         NULL,
@@ -87,7 +93,7 @@ void cuda_calls(struct run *run) {
     done = create(run, &calls) && compute(run, &calls);
     done = cuda_ok(run, cudaDeviceSynchronize()) && done;
     for (uint32_t i = 0; done && i < WORDS; i++)
-        right = right && calls.host[i] == 2 * (3 * i + 1);
+        right = right && calls.host[i] == 2 * (3 * i + 2) + 2;
     if (done)
         expect(run, right, "the result of CUDA's calls");
     destroy(&calls);
