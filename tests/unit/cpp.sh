@@ -72,6 +72,29 @@ with_stdfloat() {
     fi
 }
 
+# The program of CUDA's calls by HIP's names: each name that the table has is replaced, and most of the program is.
+by_hips_names() {
+    table=$srcdir/include/clstream/hip_runtime.h
+    awk 'FILENAME == table { if ($1 == "#define" && $3 ~ /^cuda/ && !($3 in hip)) hip[$3] = $2; next }
+        {
+            gsub(/cls_cuda_launch\(&/, "hipLaunchKernelGGL(")
+            done = ""
+            while (match($0, /cuda[A-Z][A-Za-z0-9_]*/)) {
+                name = substr($0, RSTART, RLENGTH)
+                done = done substr($0, 1, RSTART - 1) (name in hip ? hip[name] : name)
+                $0 = substr($0, RSTART + RLENGTH)
+            }
+            print done $0
+        }' table="$table" "$table" "$srcdir/tests/cpp/cuda.cc" |
+        sed 's|^#include <clstream/cuda_nvcc.h>|&\n#include <clstream/hip_runtime.h>|' >"$work/hip.cc"
+    [ "$(grep -c '\bhip[A-Z]' "$work/hip.cc")" -gt 100 ] || echo "few lines have names of HIP's"
+    cp "$srcdir/tests/cpp/expect.h" "$work"
+    # shellcheck disable=SC2086 # words
+    $compiler -std=c++14 $flags "$work/hip.cc" -o "$work/program" "$library" -Wl,-rpath,"${library%/*}" 2>&1 ||
+        echo "$compiler failed"
+    succeeds "$work/program"
+}
+
 # Every type of handle that clstream.h has a destructor for.
 owners() {
     cat "$srcdir"/include/clstream/*.h | sed -n 's/^CLS_API cls_status cls_\([a-z_]*\)_destroy(.*/\1/p' |
@@ -104,6 +127,7 @@ for compiler in "$CXX" clang++; do
         check "CUDA's runtime calls, $compiler, $standard" "$(build "$compiler" $standard tests/cpp/cuda.cc
         succeeds "$work/program")"
     done
+    check "CUDA's runtime calls by HIP's names, $compiler" "$(by_hips_names)"
     # shellcheck disable=SC2046 # words
     set -- $(with_stdfloat)
     standard=$1

@@ -29,7 +29,7 @@ not_in_umbrella() {
     [ -e "$srcdir/include/clstream.h" ] || { echo "include/clstream.h is not there"; return; }
     for header in $HEADERS; do
         case $header in
-        include/clstream.h | include/clstream/opencl.h | include/clstream/cuda_*) continue ;;
+        include/clstream.h | include/clstream/opencl.h | include/clstream/cuda_* | include/clstream/hip_*) continue ;;
         esac
         grep -q "#include <${header#include/}>" "$srcdir/include/clstream.h" || echo "$header"
     done
@@ -79,6 +79,19 @@ if [ -n "$CXX" ]; then
 else
     skip "calls of CUDA's that are not there do not compile, in C++" "no C++ compiler"
 fi
+
+# CUDA's names in the headers, without comments and without those of cuda_missing.h.
+for path in "$srcdir"/include/clstream/cuda_*.h; do
+    [ "${path##*/}" = cuda_missing.h ] || $CC -fpreprocessed -dD -E -P -x c "$path" 2>/dev/null
+done | grep -oE '\bcuda[A-Z][A-Za-z0-9_]*' | sort -u >"$dir/cuda_names"
+sed -n 's/^#define hip[A-Za-z0-9_]* \(cuda[A-Za-z0-9_]*\)$/\1/p' "$srcdir/include/clstream/hip_runtime.h" | sort -u >"$dir/hip_table"
+sed -n '/^ \* HIP has no name for these/,/^ \*\//p' "$srcdir/include/clstream/hip_runtime.h" |
+    grep -oE '\bcuda[A-Z][A-Za-z0-9_]*' | sort -u >"$dir/hip_lacks"
+check "the names of CUDA's are found" "$([ "$(wc -l <"$dir/cuda_names")" -gt 200 ] || echo "too few")"
+check "HIP's table has each of CUDA's names, or says that HIP has none" \
+    "$(sort "$dir/hip_table" "$dir/hip_lacks" | comm -23 "$dir/cuda_names" -)"
+check "HIP's table names nothing that is not there" "$(sort -u "$dir/hip_table" "$dir/hip_lacks" | comm -13 "$dir/cuda_names" -)"
+check "HIP's table has no name of those that HIP has not" "$(comm -12 "$dir/hip_table" "$dir/hip_lacks")"
 
 sized_structs() {
     header_paths | while read -r header; do cat "$header"; done |

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file hip_runtime.h
+ * HIP's names for the calls of clstream/cuda_runtime.h, for host code that was written for HIP. It is a table of names, and
+ * all contracts are those of the calls that they stand for.
+ *
+ *     static cls_cuda_module module = CLS_CUDA_FILE("saxpy.cl");
+ *     static cls_cuda_kernel saxpy = CLS_CUDA_KERNEL(&module, "saxpy");
+ *     ...
+ *     hipLaunchKernelGGL(saxpy, dim3((n + 255) / 256), dim3(256), 0, stream, a, x, y, n);
+ *
+ * Numbers are CUDA's: errors have the same ones in HIP, attributes of devices have not. `hipDeviceProp_t` has CUDA's members,
+ * and no `gcnArchName`. hipGraphInstantiate and hipGraphExecUpdate, which have the parameters of CUDA 11, are there in C++ only.
+ *
+ * HIP has no name for these of the header, and so they are not here:
+ *
+ * - cudaDevAttrGpuOverlap, cudaDeviceBlockingSync
+ * - cudaError (`hipError_t` is there), cudaErrorNotPermitted
+ * - cudaGraphExecUpdateResultInfo
+ */
+#ifndef CLSTREAM_HIP_RUNTIME_H
+#define CLSTREAM_HIP_RUNTIME_H
+
+#include <clstream/cuda_runtime.h>
+
+CLS_BEGIN_DECLS
+
+/** @cond */
+/* errors */
+#define hipError_t cudaError_t
+#define hipGetLastError cudaGetLastError
+#define hipPeekAtLastError cudaPeekAtLastError
+#define hipGetErrorName cudaGetErrorName
+#define hipGetErrorString cudaGetErrorString
+#define hipSuccess cudaSuccess
+#define hipErrorInvalidValue cudaErrorInvalidValue
+#define hipErrorMemoryAllocation cudaErrorMemoryAllocation
+#define hipErrorOutOfMemory cudaErrorMemoryAllocation
+#define hipErrorInitializationError cudaErrorInitializationError
+#define hipErrorNotInitialized cudaErrorInitializationError
+#define hipErrorDeinitialized cudaErrorCudartUnloading
+#define hipErrorInvalidConfiguration cudaErrorInvalidConfiguration
+#define hipErrorInvalidPitchValue cudaErrorInvalidPitchValue
+#define hipErrorInvalidSymbol cudaErrorInvalidSymbol
+#define hipErrorInvalidDevicePointer cudaErrorInvalidDevicePointer
+#define hipErrorInvalidMemcpyDirection cudaErrorInvalidMemcpyDirection
+#define hipErrorInvalidDeviceFunction cudaErrorInvalidDeviceFunction
+#define hipErrorNoDevice cudaErrorNoDevice
+#define hipErrorInvalidDevice cudaErrorInvalidDevice
+#define hipErrorInvalidImage cudaErrorInvalidKernelImage
+#define hipErrorInvalidContext cudaErrorDeviceUninitialized
+#define hipErrorPeerAccessUnsupported cudaErrorPeerAccessUnsupported
+#define hipErrorFileNotFound cudaErrorFileNotFound
+#define hipErrorOperatingSystem cudaErrorOperatingSystem
+#define hipErrorInvalidResourceHandle cudaErrorInvalidResourceHandle
+#define hipErrorInvalidHandle cudaErrorInvalidResourceHandle
+#define hipErrorIllegalState cudaErrorIllegalState
+#define hipErrorNotReady cudaErrorNotReady
+#define hipErrorPeerAccessNotEnabled cudaErrorPeerAccessNotEnabled
+#define hipErrorLaunchFailure cudaErrorLaunchFailure
+#define hipErrorNotSupported cudaErrorNotSupported
+#define hipErrorStreamCaptureUnsupported cudaErrorStreamCaptureUnsupported
+#define hipErrorStreamCaptureInvalidated cudaErrorStreamCaptureInvalidated
+#define hipErrorGraphExecUpdateFailure cudaErrorGraphExecUpdateFailure
+#define hipErrorUnknown cudaErrorUnknown
+
+/* devices */
+#define hipGetDeviceCount cudaGetDeviceCount
+#define hipSetDevice cudaSetDevice
+#define hipGetDevice cudaGetDevice
+#define hipGetDeviceProperties cudaGetDeviceProperties
+#define hipDeviceGetAttribute cudaDeviceGetAttribute
+#define hipDeviceSynchronize cudaDeviceSynchronize
+#define hipDeviceReset cudaDeviceReset
+#define hipSetDeviceFlags cudaSetDeviceFlags
+#define hipDeviceGetStreamPriorityRange cudaDeviceGetStreamPriorityRange
+#define hipDeviceCanAccessPeer cudaDeviceCanAccessPeer
+#define hipDeviceEnablePeerAccess cudaDeviceEnablePeerAccess
+#define hipDeviceDisablePeerAccess cudaDeviceDisablePeerAccess
+#define hipRuntimeGetVersion cudaRuntimeGetVersion
+#define hipDriverGetVersion cudaDriverGetVersion
+#define hipProfilerStart cudaProfilerStart
+#define hipProfilerStop cudaProfilerStop
+#define hipDeviceScheduleAuto cudaDeviceScheduleAuto
+#define hipDeviceScheduleSpin cudaDeviceScheduleSpin
+#define hipDeviceScheduleYield cudaDeviceScheduleYield
+#define hipDeviceScheduleBlockingSync cudaDeviceScheduleBlockingSync
+#define hipDeviceMapHost cudaDeviceMapHost
+#define hipDeviceLmemResizeToMax cudaDeviceLmemResizeToMax
+#define hipCpuDeviceId cudaCpuDeviceId
+#define hipInvalidDeviceId cudaInvalidDeviceId
+#define hipComputeMode cudaComputeMode
+#define hipComputeModeDefault cudaComputeModeDefault
+#define hipComputeModeExclusive cudaComputeModeExclusive
+#define hipComputeModeProhibited cudaComputeModeProhibited
+#define hipComputeModeExclusiveProcess cudaComputeModeExclusiveProcess
+#define hipDeviceProp_t cudaDeviceProp
+#define hipDeviceAttribute_t cudaDeviceAttr
+#define hipDeviceAttributeAsyncEngineCount cudaDevAttrAsyncEngineCount
+#define hipDeviceAttributeCanMapHostMemory cudaDevAttrCanMapHostMemory
+#define hipDeviceAttributeClockRate cudaDevAttrClockRate
+#define hipDeviceAttributeComputeCapabilityMajor cudaDevAttrComputeCapabilityMajor
+#define hipDeviceAttributeComputeCapabilityMinor cudaDevAttrComputeCapabilityMinor
+#define hipDeviceAttributeComputeMode cudaDevAttrComputeMode
+#define hipDeviceAttributeConcurrentKernels cudaDevAttrConcurrentKernels
+#define hipDeviceAttributeConcurrentManagedAccess cudaDevAttrConcurrentManagedAccess
+#define hipDeviceAttributeCooperativeLaunch cudaDevAttrCooperativeLaunch
+#define hipDeviceAttributeEccEnabled cudaDevAttrEccEnabled
+#define hipDeviceAttributeHostRegisterSupported cudaDevAttrHostRegisterSupported
+#define hipDeviceAttributeIntegrated cudaDevAttrIntegrated
+#define hipDeviceAttributeL2CacheSize cudaDevAttrL2CacheSize
+#define hipDeviceAttributeManagedMemory cudaDevAttrManagedMemory
+#define hipDeviceAttributeMaxBlockDimX cudaDevAttrMaxBlockDimX
+#define hipDeviceAttributeMaxBlockDimY cudaDevAttrMaxBlockDimY
+#define hipDeviceAttributeMaxBlockDimZ cudaDevAttrMaxBlockDimZ
+#define hipDeviceAttributeMaxGridDimX cudaDevAttrMaxGridDimX
+#define hipDeviceAttributeMaxGridDimY cudaDevAttrMaxGridDimY
+#define hipDeviceAttributeMaxGridDimZ cudaDevAttrMaxGridDimZ
+#define hipDeviceAttributeMaxSharedMemoryPerBlock cudaDevAttrMaxSharedMemoryPerBlock
+#define hipDeviceAttributeMaxThreadsPerBlock cudaDevAttrMaxThreadsPerBlock
+#define hipDeviceAttributeMaxThreadsPerMultiProcessor cudaDevAttrMaxThreadsPerMultiProcessor
+#define hipDeviceAttributeMemoryPoolsSupported cudaDevAttrMemoryPoolsSupported
+#define hipDeviceAttributePageableMemoryAccess cudaDevAttrPageableMemoryAccess
+#define hipDeviceAttributePciBusId cudaDevAttrPciBusId
+#define hipDeviceAttributePciDeviceId cudaDevAttrPciDeviceId
+#define hipDeviceAttributePciDomainId cudaDevAttrPciDomainId
+#define hipDeviceAttributeStreamPrioritiesSupported cudaDevAttrStreamPrioritiesSupported
+#define hipDeviceAttributeTextureAlignment cudaDevAttrTextureAlignment
+#define hipDeviceAttributeTotalConstantMemory cudaDevAttrTotalConstantMemory
+#define hipDeviceAttributeUnifiedAddressing cudaDevAttrUnifiedAddressing
+#define hipDeviceAttributeWarpSize cudaDevAttrWarpSize
+#define hipDeviceAttributeMultiprocessorCount cudaDevAttrMultiProcessorCount
+#define hipDeviceAttributePciDomainID cudaDevAttrPciDomainId
+
+/* memory */
+#define hipMalloc cudaMalloc
+#define hipMallocPitch cudaMallocPitch
+#define hipFree cudaFree
+#define hipMallocHost cudaMallocHost
+#define hipFreeHost cudaFreeHost
+#define hipHostFree cudaFreeHost
+#define hipHostAlloc cudaHostAlloc
+#define hipHostRegister cudaHostRegister
+#define hipHostUnregister cudaHostUnregister
+#define hipHostGetDevicePointer cudaHostGetDevicePointer
+#define hipMallocManaged cudaMallocManaged
+#define hipMemPrefetchAsync cudaMemPrefetchAsync
+#define hipMemAdvise cudaMemAdvise
+#define hipMemGetInfo cudaMemGetInfo
+#define hipPointerGetAttributes cudaPointerGetAttributes
+#define hipHostAllocDefault cudaHostAllocDefault
+#define hipHostAllocPortable cudaHostAllocPortable
+#define hipHostAllocMapped cudaHostAllocMapped
+#define hipHostAllocWriteCombined cudaHostAllocWriteCombined
+#define hipHostMallocDefault cudaHostAllocDefault
+#define hipHostMallocPortable cudaHostAllocPortable
+#define hipHostMallocMapped cudaHostAllocMapped
+#define hipHostMallocWriteCombined cudaHostAllocWriteCombined
+#define hipHostRegisterDefault cudaHostRegisterDefault
+#define hipHostRegisterPortable cudaHostRegisterPortable
+#define hipHostRegisterMapped cudaHostRegisterMapped
+#define hipMemAttachGlobal cudaMemAttachGlobal
+#define hipMemAttachHost cudaMemAttachHost
+#define hipMemAttachSingle cudaMemAttachSingle
+#define hipMemoryType cudaMemoryType
+#define hipMemoryTypeUnregistered cudaMemoryTypeUnregistered
+#define hipMemoryTypeHost cudaMemoryTypeHost
+#define hipMemoryTypeDevice cudaMemoryTypeDevice
+#define hipMemoryTypeManaged cudaMemoryTypeManaged
+#define hipPointerAttribute_t cudaPointerAttributes
+#define hipMemoryAdvise cudaMemoryAdvise
+#define hipMemAdviseSetReadMostly cudaMemAdviseSetReadMostly
+#define hipMemAdviseUnsetReadMostly cudaMemAdviseUnsetReadMostly
+#define hipMemAdviseSetPreferredLocation cudaMemAdviseSetPreferredLocation
+#define hipMemAdviseUnsetPreferredLocation cudaMemAdviseUnsetPreferredLocation
+#define hipMemAdviseSetAccessedBy cudaMemAdviseSetAccessedBy
+#define hipMemAdviseUnsetAccessedBy cudaMemAdviseUnsetAccessedBy
+
+/* copies, fills and symbols */
+#define hipMemcpy cudaMemcpy
+#define hipMemcpyAsync cudaMemcpyAsync
+#define hipMemcpy2D cudaMemcpy2D
+#define hipMemcpy2DAsync cudaMemcpy2DAsync
+#define hipMemcpyPeer cudaMemcpyPeer
+#define hipMemcpyPeerAsync cudaMemcpyPeerAsync
+#define hipMemset cudaMemset
+#define hipMemsetAsync cudaMemsetAsync
+#define hipMemset2D cudaMemset2D
+#define hipMemset2DAsync cudaMemset2DAsync
+#define hipMemcpyKind cudaMemcpyKind
+#define hipMemcpyHostToHost cudaMemcpyHostToHost
+#define hipMemcpyHostToDevice cudaMemcpyHostToDevice
+#define hipMemcpyDeviceToHost cudaMemcpyDeviceToHost
+#define hipMemcpyDeviceToDevice cudaMemcpyDeviceToDevice
+#define hipMemcpyDefault cudaMemcpyDefault
+#define hipMemcpyToSymbol cudaMemcpyToSymbol
+#define hipMemcpyToSymbolAsync cudaMemcpyToSymbolAsync
+#define hipMemcpyFromSymbol cudaMemcpyFromSymbol
+#define hipMemcpyFromSymbolAsync cudaMemcpyFromSymbolAsync
+#define hipGetSymbolAddress cudaGetSymbolAddress
+#define hipGetSymbolSize cudaGetSymbolSize
+
+/* pools */
+#define hipMallocAsync cudaMallocAsync
+#define hipMallocFromPoolAsync cudaMallocFromPoolAsync
+#define hipFreeAsync cudaFreeAsync
+#define hipDeviceGetDefaultMemPool cudaDeviceGetDefaultMemPool
+#define hipDeviceGetMemPool cudaDeviceGetMemPool
+#define hipDeviceSetMemPool cudaDeviceSetMemPool
+#define hipMemPoolCreate cudaMemPoolCreate
+#define hipMemPoolDestroy cudaMemPoolDestroy
+#define hipMemPoolTrimTo cudaMemPoolTrimTo
+#define hipMemPoolSetAttribute cudaMemPoolSetAttribute
+#define hipMemPoolGetAttribute cudaMemPoolGetAttribute
+#define hipMemPool_t cudaMemPool_t
+#define hipMemPoolAttr cudaMemPoolAttr
+#define hipMemPoolReuseFollowEventDependencies cudaMemPoolReuseFollowEventDependencies
+#define hipMemPoolReuseAllowOpportunistic cudaMemPoolReuseAllowOpportunistic
+#define hipMemPoolReuseAllowInternalDependencies cudaMemPoolReuseAllowInternalDependencies
+#define hipMemPoolAttrReleaseThreshold cudaMemPoolAttrReleaseThreshold
+#define hipMemPoolAttrReservedMemCurrent cudaMemPoolAttrReservedMemCurrent
+#define hipMemPoolAttrReservedMemHigh cudaMemPoolAttrReservedMemHigh
+#define hipMemPoolAttrUsedMemCurrent cudaMemPoolAttrUsedMemCurrent
+#define hipMemPoolAttrUsedMemHigh cudaMemPoolAttrUsedMemHigh
+#define hipMemPoolProps cudaMemPoolProps
+#define hipMemAllocationType cudaMemAllocationType
+#define hipMemAllocationTypeInvalid cudaMemAllocationTypeInvalid
+#define hipMemAllocationTypePinned cudaMemAllocationTypePinned
+#define hipMemAllocationHandleType cudaMemAllocationHandleType
+#define hipMemHandleTypeNone cudaMemHandleTypeNone
+#define hipMemLocation cudaMemLocation
+#define hipMemLocationType cudaMemLocationType
+#define hipMemLocationTypeInvalid cudaMemLocationTypeInvalid
+#define hipMemLocationTypeDevice cudaMemLocationTypeDevice
+
+/* streams and host functions */
+#define hipStream_t cudaStream_t
+#define hipStreamCreate cudaStreamCreate
+#define hipStreamCreateWithFlags cudaStreamCreateWithFlags
+#define hipStreamCreateWithPriority cudaStreamCreateWithPriority
+#define hipStreamDestroy cudaStreamDestroy
+#define hipStreamSynchronize cudaStreamSynchronize
+#define hipStreamQuery cudaStreamQuery
+#define hipStreamGetPriority cudaStreamGetPriority
+#define hipStreamGetFlags cudaStreamGetFlags
+#define hipStreamWaitEvent cudaStreamWaitEvent
+#define hipStreamAddCallback cudaStreamAddCallback
+#define hipStreamAttachMemAsync cudaStreamAttachMemAsync
+#define hipLaunchHostFunc cudaLaunchHostFunc
+#define hipStreamDefault cudaStreamDefault
+#define hipStreamNonBlocking cudaStreamNonBlocking
+#define hipStreamLegacy cudaStreamLegacy
+#define hipStreamPerThread cudaStreamPerThread
+#define hipStreamCallback_t cudaStreamCallback_t
+#define hipHostFn_t cudaHostFn_t
+
+/* events */
+#define hipEvent_t cudaEvent_t
+#define hipEventCreate cudaEventCreate
+#define hipEventCreateWithFlags cudaEventCreateWithFlags
+#define hipEventRecord cudaEventRecord
+#define hipEventQuery cudaEventQuery
+#define hipEventSynchronize cudaEventSynchronize
+#define hipEventElapsedTime cudaEventElapsedTime
+#define hipEventDestroy cudaEventDestroy
+#define hipEventDefault cudaEventDefault
+#define hipEventBlockingSync cudaEventBlockingSync
+#define hipEventDisableTiming cudaEventDisableTiming
+#define hipEventInterprocess cudaEventInterprocess
+#define hipEventRecordDefault cudaEventRecordDefault
+#define hipEventWaitDefault cudaEventWaitDefault
+#define hipEventWaitExternal cudaEventWaitExternal
+
+/* graphs */
+#define hipGraph_t cudaGraph_t
+#define hipGraphExec_t cudaGraphExec_t
+#define hipGraphNode_t cudaGraphNode_t
+#define hipStreamBeginCapture cudaStreamBeginCapture
+#define hipStreamEndCapture cudaStreamEndCapture
+#define hipStreamIsCapturing cudaStreamIsCapturing
+#define hipStreamCaptureMode cudaStreamCaptureMode
+#define hipStreamCaptureModeGlobal cudaStreamCaptureModeGlobal
+#define hipStreamCaptureModeThreadLocal cudaStreamCaptureModeThreadLocal
+#define hipStreamCaptureModeRelaxed cudaStreamCaptureModeRelaxed
+#define hipStreamCaptureStatus cudaStreamCaptureStatus
+#define hipStreamCaptureStatusNone cudaStreamCaptureStatusNone
+#define hipStreamCaptureStatusActive cudaStreamCaptureStatusActive
+#define hipStreamCaptureStatusInvalidated cudaStreamCaptureStatusInvalidated
+#define hipGraphInstantiateWithFlags cudaGraphInstantiateWithFlags
+#define hipGraphUpload cudaGraphUpload
+#define hipGraphLaunch cudaGraphLaunch
+#define hipGraphGetNodes cudaGraphGetNodes
+#define hipGraphClone cudaGraphClone
+#define hipGraphDestroy cudaGraphDestroy
+#define hipGraphExecDestroy cudaGraphExecDestroy
+#define hipGraphExecUpdateResult cudaGraphExecUpdateResult
+#define hipGraphExecUpdateSuccess cudaGraphExecUpdateSuccess
+#define hipGraphExecUpdateError cudaGraphExecUpdateError
+#define hipGraphExecUpdateErrorTopologyChanged cudaGraphExecUpdateErrorTopologyChanged
+#define hipGraphExecUpdateErrorNodeTypeChanged cudaGraphExecUpdateErrorNodeTypeChanged
+#define hipGraphExecUpdateErrorNotSupported cudaGraphExecUpdateErrorNotSupported
+
+/* In C the flags have to be given, as in HIP. */
+#ifdef __cplusplus
+#define hipHostMalloc cudaMallocHost
+#define hipGraphInstantiate cudaGraphInstantiate
+#define hipGraphExecUpdate cudaGraphExecUpdate
+#else
+#define hipHostMalloc cudaHostAlloc
+#endif
+/** @endcond */
+
+/** Launches a kernel, named by its variable: cls_cuda_launch. */
+#define hipLaunchKernelGGL(kernel, grid, block, shared, ...) \
+    cls_cuda_launch(&(kernel), grid, block, shared, __VA_ARGS__)
+/** The name of a kernel, as it is. */
+#define HIP_KERNEL_NAME(...) __VA_ARGS__
+/** A symbol, as it is. */
+#define HIP_SYMBOL(symbol) symbol
+
+CLS_END_DECLS
+
+#endif
