@@ -93,6 +93,15 @@ struct cls_cuda_symbol {
     } at[CLS_CUDA_DEVICES];
 };
 
+/* Memory that has a handle for other processes (cuda_ipc.h). */
+struct cls_cuda_export {
+    struct cls_cuda_export *next;
+    cls_buffer buffer;
+    int fd;
+    uint32_t index; /* of its ticket */
+    unsigned char key[16];
+};
+
 /* What a process has of each device. Read without the lock, by atomic loads. */
 struct cls_cuda_state {
     int listed;                            /* number of devices, and one; 0: not counted yet */
@@ -101,11 +110,15 @@ struct cls_cuda_state {
     int sticky[CLS_CUDA_DEVICES];          /* a cudaError_t */
     uint64_t allocated[CLS_CUDA_DEVICES];  /* bytes of cudaMalloc */
     struct cls_cuda_symbol *symbols;       /* under cls_cuda_symbol_lock */
+    struct cls_cuda_export *exports;       /* written under cls_cuda_export_lock */
+    int tickets;                           /* descriptor of their file, and one; the same lock */
+    uint32_t n_tickets;                    /* of all times; the same lock */
 };
 __attribute__((weak)) struct cls_cuda_state cls_cuda_state;
 /* Held while a context, a program or a kernel is made. */
 __attribute__((weak)) pthread_mutex_t cls_cuda_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_mutex_t cls_cuda_symbol_lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((weak)) pthread_mutex_t cls_cuda_export_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_once_t cls_cuda_key_once = PTHREAD_ONCE_INIT;
 __attribute__((weak)) pthread_key_t cls_cuda_key;
 

@@ -13,11 +13,15 @@
 #ifndef CLSTREAM_CUDA_MEMORY_H
 #define CLSTREAM_CUDA_MEMORY_H
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <clstream/buffer.h>
 #include <clstream/cuda_stream.h>
 #include <clstream/managed.h>
 #include <clstream/mempool.h>
 #include <clstream/pointer.h>
+#include <clstream/share.h>
 
 CLS_BEGIN_DECLS
 
@@ -74,6 +78,55 @@ static inline cudaError_t cls_cuda_check_out(void **out, size_t bytes, cls_conte
 }
 /** @endcond */
 
+/** @cond */
+/* Allocates memory that other processes can open, if the program asks for it and the device has it, else other memory. */
+static inline cls_status cls_cuda_allocate(cls_context context, size_t bytes, void **out) {
+#ifdef CLS_CUDA_SHAREABLE
+    cls_buffer buffer;
+    cls_status status = cls_buffer_create_shareable(context, bytes, &buffer);
+    if (status == CLS_SUCCESS) {
+        status = cls_buffer_get_pointer(buffer, out);
+        if (status != CLS_SUCCESS)
+            cls_buffer_destroy(buffer);
+        return status;
+    }
+    if (status != CLS_ERROR_UNSUPPORTED)
+        return status;
+    cls_clear_last_error();
+#endif
+    return cls_device_malloc(context, bytes, out);
+}
+
+/* What a process keeps of exported memory in its file of tickets, one after the other. A key of zeros: freed. */
+struct cls_cuda_ticket {
+    unsigned char key[16];
+    int64_t fd;
+    cls_buffer_part part;
+};
+
+/* Makes the handles of freed memory invalid, the key before the descriptor: cuda_ipc.h reads them in the other order. */
+static inline void cls_cuda_forget_export(cls_buffer buffer) {
+    static const char zeros[16] = {0};
+    struct cls_cuda_export **place, *found;
+    if (!__atomic_load_n(&cls_cuda_state.exports, __ATOMIC_ACQUIRE))
+        return;
+    pthread_mutex_lock(&cls_cuda_export_lock);
+    for (place = &cls_cuda_state.exports; *place && (*place)->buffer != buffer;)
+        place = &(*place)->next;
+    found = *place;
+    if (found) {
+        off_t at = CLS_CUDA_CAST(off_t, found->index * sizeof(struct cls_cuda_ticket));
+        if (lseek(cls_cuda_state.tickets - 1, at, SEEK_SET) != at ||
+            write(cls_cuda_state.tickets - 1, zeros, sizeof zeros) < 0)
+            cls_set_last_error("cudaFree: the handle of the memory could not be taken back");
+        close(found->fd);
+        __atomic_store_n(place, found->next, __ATOMIC_RELEASE);
+        free(found);
+    }
+    pthread_mutex_unlock(&cls_cuda_export_lock);
+}
+/** @endcond */
+
 /** Allocates device memory on the current device. 0 bytes: a null pointer. */
 static inline cudaError_t cudaMalloc(void **out, size_t bytes) {
     cls_context context;
@@ -81,7 +134,7 @@ static inline cudaError_t cudaMalloc(void **out, size_t bytes) {
     cudaError_t error = cls_cuda_check_out(out, bytes, &context);
     if (error != cudaSuccess || bytes == 0)
         return error;
-    status = cls_device_malloc(context, bytes, out);
+    status = cls_cuda_allocate(context, bytes, out);
     if (status == CLS_SUCCESS)
         cls_cuda_count_bytes(cls_cuda_thread.device, bytes);
     return cls_cuda_result(status);
@@ -125,9 +178,12 @@ static inline cudaError_t cudaFree(void *pointer) {
     if (cls_pointer_get_info(pointer, &info) == CLS_SUCCESS && info.kind == CLS_POINTER_DEVICE &&
         cls_buffer_get_info(info.buffer, &buffer) != CLS_SUCCESS)
         buffer.bytes = 0;
+    if (info.buffer && info.offset == 0)
+        cls_cuda_forget_export(info.buffer);
     status = cls_device_free(pointer);
     device = cls_cuda_device_of(info.context);
-    if (status == CLS_SUCCESS && buffer.bytes && buffer.kind == CLS_BUFFER_OWN)
+    if (status == CLS_SUCCESS && buffer.bytes &&
+        (buffer.kind == CLS_BUFFER_OWN || buffer.kind == CLS_BUFFER_SHAREABLE))
         cls_cuda_count_bytes(device, UINT64_C(0) - buffer.bytes);
     return cls_cuda_result_of(device, status);
 }

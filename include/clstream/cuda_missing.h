@@ -3,7 +3,8 @@
  * @file cuda_missing.h
  * Calls of CUDA's runtime that clstream/cuda_runtime.h does not have. A program that makes one does not compile, and the
  * compiler names the call: C would otherwise take it for a function declared elsewhere, and link it with any library that
- * has the name. doc/porting.md says what the library has in the place of each.
+ * has the name. Events have no handles for other processes (cudaIpcGetEventHandle): the library has no event that reaches
+ * them. doc/porting.md says what the library has in the place of each.
  */
 #ifndef CLSTREAM_CUDA_MISSING_H
 #define CLSTREAM_CUDA_MISSING_H
@@ -67,11 +68,8 @@ CLS_BEGIN_DECLS
 #define cudaHostGetFlags(...) clstream_has_no_cudaHostGetFlags
 #define cudaImportExternalMemory(...) clstream_has_no_cudaImportExternalMemory
 #define cudaImportExternalSemaphore(...) clstream_has_no_cudaImportExternalSemaphore
-#define cudaIpcCloseMemHandle(...) clstream_has_no_cudaIpcCloseMemHandle
 #define cudaIpcGetEventHandle(...) clstream_has_no_cudaIpcGetEventHandle
-#define cudaIpcGetMemHandle(...) clstream_has_no_cudaIpcGetMemHandle
 #define cudaIpcOpenEventHandle(...) clstream_has_no_cudaIpcOpenEventHandle
-#define cudaIpcOpenMemHandle(...) clstream_has_no_cudaIpcOpenMemHandle
 #define cudaLaunchCooperativeKernel(...) clstream_has_no_cudaLaunchCooperativeKernel
 #define cudaLaunchCooperativeKernelMultiDevice(...) \
     clstream_has_no_cudaLaunchCooperativeKernelMultiDevice

@@ -14,6 +14,7 @@
  * - cuda_memory.h: memory
  * - cuda_copy.h: copies and fills
  * - cuda_pool.h: stream-ordered memory
+ * - cuda_ipc.h: memory of other processes
  * - cuda_graph.h: graphs by capture
  * - cuda_kernel.h: kernels in OpenCL C; cls_cuda_launch in the place of `<<<>>>`
  * - cuda_symbol.h: variables that stand for device memory
@@ -34,6 +35,7 @@
 #include <clstream/cuda_device.h>
 #include <clstream/cuda_error.h>
 #include <clstream/cuda_graph.h>
+#include <clstream/cuda_ipc.h>
 #include <clstream/cuda_kernel.h>
 #include <clstream/cuda_memory.h>
 #include <clstream/cuda_missing.h>

@@ -16,7 +16,7 @@
  *
  * - cudaDevAttrGpuOverlap, cudaDeviceBlockingSync
  * - cudaError (`hipError_t` is there), cudaErrorNotPermitted
- * - cudaGraphExecUpdateResultInfo
+ * - cudaGraphExecUpdateResultInfo, cudaIpcMemHandle_st
  */
 #ifndef CLSTREAM_HIP_RUNTIME_H
 #define CLSTREAM_HIP_RUNTIME_H
@@ -159,6 +159,11 @@ CLS_BEGIN_DECLS
 #define hipHostRegisterDefault cudaHostRegisterDefault
 #define hipHostRegisterPortable cudaHostRegisterPortable
 #define hipHostRegisterMapped cudaHostRegisterMapped
+#define hipIpcMemHandle_t cudaIpcMemHandle_t
+#define hipIpcMemLazyEnablePeerAccess cudaIpcMemLazyEnablePeerAccess
+#define hipIpcGetMemHandle cudaIpcGetMemHandle
+#define hipIpcOpenMemHandle cudaIpcOpenMemHandle
+#define hipIpcCloseMemHandle cudaIpcCloseMemHandle
 #define hipMemAttachGlobal cudaMemAttachGlobal
 #define hipMemAttachHost cudaMemAttachHost
 #define hipMemAttachSingle cudaMemAttachSingle
