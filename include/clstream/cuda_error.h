@@ -62,10 +62,12 @@ typedef enum cudaError cudaError_t;
 #ifdef __cplusplus
 #define CLS_CUDA_CAST(type, value) (static_cast<type>(value))
 #define CLS_CUDA_POINTER(type, value) (reinterpret_cast<type>(value))
+#define CLS_CUDA_UNCONST(pointer) (const_cast<void *>(static_cast<const void *>(pointer)))
 #define CLS_CUDA_THREAD __thread
 #else
 #define CLS_CUDA_CAST(type, value) ((type)(value))
 #define CLS_CUDA_POINTER(type, value) ((type)(value))
+#define CLS_CUDA_UNCONST(pointer) ((void *)(uintptr_t)(pointer))
 #define CLS_CUDA_THREAD _Thread_local
 #endif
 #define CLS_CUDA_DEVICES 64
@@ -102,6 +104,15 @@ struct cls_cuda_export {
     unsigned char key[16];
 };
 
+/* A graph that got nodes (cuda_node.h). */
+struct cls_cuda_graph {
+    struct cls_cuda_graph *next;
+    struct cls_graph_handle *name; /* as the program has it; it has the first nodes only */
+    struct cls_graph_handle *now;  /* with all nodes but those of a capture that is open */
+    cls_stream stream;             /* of the captures that add nodes */
+    int open;                      /* a capture is */
+};
+
 /* What a process has of each device. Read without the lock, by atomic loads. */
 struct cls_cuda_state {
     int listed;                            /* number of devices, and one; 0: not counted yet */
@@ -111,6 +122,7 @@ struct cls_cuda_state {
     uint64_t allocated[CLS_CUDA_DEVICES];  /* bytes of cudaMalloc */
     struct cls_cuda_symbol *symbols;       /* under cls_cuda_symbol_lock */
     struct cls_cuda_export *exports;       /* written under cls_cuda_export_lock */
+    struct cls_cuda_graph *graphs;         /* written under cls_cuda_graph_lock */
     int tickets;                           /* descriptor of their file, and one; the same lock */
     uint32_t n_tickets;                    /* of all times; the same lock */
 };
@@ -119,6 +131,7 @@ __attribute__((weak)) struct cls_cuda_state cls_cuda_state;
 __attribute__((weak)) pthread_mutex_t cls_cuda_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_mutex_t cls_cuda_symbol_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_mutex_t cls_cuda_export_lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((weak)) pthread_mutex_t cls_cuda_graph_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_once_t cls_cuda_key_once = PTHREAD_ONCE_INIT;
 __attribute__((weak)) pthread_key_t cls_cuda_key;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file cuda_graph.h
- * Graphs of clstream/cuda_runtime.h: by capture. A cudaGraph_t is a cls_graph, a cudaGraphExec_t a cls_graph_exec.
+ * Graphs of clstream/cuda_runtime.h, by capture. A cudaGraph_t is a cls_graph, a cudaGraphExec_t a cls_graph_exec.
  *
  * All captures are as CUDA's relaxed ones: calls of other threads and on other streams are never refused because of a
- * capture. Stream 0 cannot be captured. Graphs do not change, so that there are no calls that add nodes or edges; another
- * capture and cudaGraphExecUpdate change the arguments of an executable graph.
+ * capture. Stream 0 cannot be captured. cuda_node.h has the calls that add nodes. The library's graphs do not change, so that
+ * a cudaGraph_t with added nodes is a name for the graph that has them all: only the calls here know it by that name.
  *
  * Every function may be called from any thread.
  */
@@ -17,9 +17,10 @@
 
 CLS_BEGIN_DECLS
 
-typedef cls_graph cudaGraph_t;                       /**< what a capture has recorded */
-typedef cls_graph_exec cudaGraphExec_t;              /**< a graph that can be launched */
-typedef struct cls_cuda_graph_node *cudaGraphNode_t; /**< a node; no call gives one */
+typedef cls_graph cudaGraph_t;          /**< what a capture has recorded */
+typedef cls_graph_exec cudaGraphExec_t; /**< a graph that can be launched */
+typedef struct cls_cuda_graph_node
+    *cudaGraphNode_t; /**< a node: its number in the graph, and one */
 
 /** How a capture treats other threads: taken, without effect. */
 typedef enum cudaStreamCaptureMode {
@@ -50,6 +51,65 @@ typedef struct cudaGraphExecUpdateResultInfo {
     cudaGraphNode_t errorNode;        /**< NULL */
     cudaGraphNode_t errorFromNode;    /**< NULL */
 } cudaGraphExecUpdateResultInfo;
+
+/** @cond */
+/* Ends the capture in which a graph gets nodes. The lock is held. */
+static inline cls_status cls_cuda_close_graph(struct cls_cuda_graph *grown) {
+    cls_graph made;
+    cls_status status;
+    if (!grown->open)
+        return CLS_SUCCESS;
+    status = cls_stream_end_capture(grown->stream, &made);
+    grown->open = 0;
+    if (status != CLS_SUCCESS)
+        return status;
+    if (grown->now != grown->name)
+        cls_graph_destroy(grown->now);
+    grown->now = made;
+    return CLS_SUCCESS;
+}
+
+static inline struct cls_cuda_graph **cls_cuda_grown_graph(cudaGraph_t graph) {
+    struct cls_cuda_graph **place = &cls_cuda_state.graphs;
+    while (*place && (*place)->name != graph)
+        place = &(*place)->next;
+    return place;
+}
+
+/* Gets the graph that a name stands for, with all nodes that were added. */
+static inline cls_status cls_cuda_graph_of(cudaGraph_t graph, cls_graph *out) {
+    cls_status status = CLS_SUCCESS;
+    *out = graph;
+    if (!__atomic_load_n(&cls_cuda_state.graphs, __ATOMIC_ACQUIRE))
+        return status;
+    pthread_mutex_lock(&cls_cuda_graph_lock);
+    if (*cls_cuda_grown_graph(graph)) {
+        struct cls_cuda_graph *grown = *cls_cuda_grown_graph(graph);
+        status = cls_cuda_close_graph(grown);
+        *out = grown->now;
+    }
+    pthread_mutex_unlock(&cls_cuda_graph_lock);
+    return status;
+}
+
+/* Forgets what a graph has besides its name. */
+static inline void cls_cuda_forget_graph(cudaGraph_t graph) {
+    struct cls_cuda_graph **place, *grown;
+    if (!__atomic_load_n(&cls_cuda_state.graphs, __ATOMIC_ACQUIRE))
+        return;
+    pthread_mutex_lock(&cls_cuda_graph_lock);
+    place = cls_cuda_grown_graph(graph);
+    grown = *place;
+    if (grown) {
+        if (grown->now != grown->name)
+            cls_graph_destroy(grown->now);
+        cls_stream_destroy(grown->stream);
+        __atomic_store_n(place, grown->next, __ATOMIC_RELEASE);
+        free(grown);
+    }
+    pthread_mutex_unlock(&cls_cuda_graph_lock);
+}
+/** @endcond */
 
 /** Begins a capture: what the stream is given from now on is recorded, not run. */
 static inline cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
@@ -105,9 +165,12 @@ static inline cudaError_t cudaStreamIsCapturing(cudaStream_t stream,
 /** Makes an executable graph. `flags` is 0. */
 static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
                                                unsigned long long flags CLS_CUDA_OR_ZERO) {
+    cls_graph now;
+    cls_status status;
     if (flags)
         return cls_cuda_refuse(cudaErrorNotSupported, "cudaGraphInstantiate: flags");
-    return cls_cuda_result(cls_graph_instantiate(graph, NULL, exec));
+    status = cls_cuda_graph_of(graph, &now);
+    return cls_cuda_result(status == CLS_SUCCESS ? cls_graph_instantiate(now, NULL, exec) : status);
 }
 
 /** The same. */
@@ -138,7 +201,10 @@ static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t 
                                               cudaGraphExecUpdateResultInfo *info) {
     cls_graph_difference difference = CLS_GRAPH_DIFFERENCE_INIT;
     cudaGraphExecUpdateResult result = cudaGraphExecUpdateSuccess;
-    cls_status status = cls_graph_compare(exec, graph, &difference);
+    cls_graph now;
+    cls_status status = cls_cuda_graph_of(graph, &now);
+    if (status == CLS_SUCCESS)
+        status = cls_graph_compare(exec, now, &difference);
     if (status != CLS_SUCCESS)
         result = cudaGraphExecUpdateError;
     else if (difference.kind == CLS_GRAPH_OTHER_COMMAND)
@@ -148,7 +214,7 @@ static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t 
     else if (difference.kind != CLS_GRAPH_SAME_SHAPE)
         result = cudaGraphExecUpdateErrorTopologyChanged;
     if (status == CLS_SUCCESS)
-        status = cls_graph_update(exec, graph);
+        status = cls_graph_update(exec, now);
     if (info) {
         info->result = status != CLS_SUCCESS && result == cudaGraphExecUpdateSuccess
                            ? cudaGraphExecUpdateError
@@ -159,17 +225,23 @@ static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t 
                                              : cls_cuda_result(status);
 }
 
-/** Counts the nodes of a graph. `nodes` is null: nodes are not told. */
+/** Gets the nodes of a graph, at most `*count` of them; null `nodes`: their number. `*count` receives how many it is. */
 static inline cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
                                             size_t *count) {
+    cls_graph now;
     uint64_t n = 0;
-    cls_status status = cls_graph_get_nodes(graph, &n);
+    size_t i;
+    cls_status status = cls_cuda_graph_of(graph, &now);
+    if (status == CLS_SUCCESS)
+        status = cls_graph_get_nodes(now, &n);
     if (status != CLS_SUCCESS)
         return cls_cuda_result(status);
-    if (nodes || !count)
-        return cls_cuda_refuse(nodes ? cudaErrorNotSupported : cudaErrorInvalidValue,
-                               "cudaGraphGetNodes: only the number of nodes is told");
-    *count = CLS_CUDA_CAST(size_t, n);
+    if (!count)
+        return cls_cuda_refuse(cudaErrorInvalidValue, "cudaGraphGetNodes: count is null");
+    if (!nodes || *count > n)
+        *count = CLS_CUDA_CAST(size_t, n);
+    for (i = 0; nodes && i < *count; i++)
+        nodes[i] = CLS_CUDA_POINTER(cudaGraphNode_t, i + 1);
     return cudaSuccess;
 }
 
@@ -177,14 +249,17 @@ static inline cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *
 static inline cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph) {
     cls_context context;
     cls_stream stream;
+    cls_graph now;
     cls_status status;
     cudaError_t error = cls_cuda_enter(&context);
     if (error != cudaSuccess)
         return error;
-    status = cls_stream_create(context, NULL, &stream);
+    status = cls_cuda_graph_of(graph, &now);
+    if (status == CLS_SUCCESS)
+        status = cls_stream_create(context, NULL, &stream);
     if (status != CLS_SUCCESS)
         return cls_cuda_result(status);
-    status = cls_stream_begin_capture_from(stream, NULL, graph);
+    status = cls_stream_begin_capture_from(stream, NULL, now);
     if (status == CLS_SUCCESS)
         status = cls_stream_end_capture(stream, clone);
     cls_stream_destroy(stream);
@@ -193,6 +268,7 @@ static inline cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph) 
 
 /** Destroys a graph; executable ones stay. */
 static inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    cls_cuda_forget_graph(graph);
     return cls_cuda_result(cls_graph_destroy(graph));
 }
 

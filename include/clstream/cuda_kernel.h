@@ -226,6 +226,34 @@ static inline int cls_cuda_is_too_large(size_t threads) {
 }
 /** @endcond */
 
+/** @cond */
+/* The work-items of a grid of blocks. */
+static inline cudaError_t cls_cuda_shape(struct dim3 grid, struct dim3 block, cls_launch *launch) {
+    size_t threads = CLS_CUDA_CAST(size_t, block.x) * block.y * block.z;
+    if (threads == 0 || grid.x == 0 || grid.y == 0 || grid.z == 0)
+        return cls_cuda_refuse(cudaErrorInvalidConfiguration, "the grid or the block is empty");
+    *launch = cls_launch_3d(1, 1, 1);
+    launch->dims = grid.z > 1 || block.z > 1 ? 3 : grid.y > 1 || block.y > 1 ? 2 : 1;
+    launch->global[0] = CLS_CUDA_CAST(size_t, grid.x) * block.x;
+    launch->global[1] = CLS_CUDA_CAST(size_t, grid.y) * block.y;
+    launch->global[2] = CLS_CUDA_CAST(size_t, grid.z) * block.z;
+    launch->local[0] = block.x;
+    launch->local[1] = block.y;
+    launch->local[2] = block.z;
+    return cudaSuccess;
+}
+
+/* What a launch on a stream returns. */
+static inline cudaError_t cls_cuda_launched(cls_stream stream, struct dim3 block,
+                                            cls_status status) {
+    cudaError_t error = cls_cuda_result_on(stream, status);
+    if (status == CLS_ERROR_INVALID_VALUE &&
+        cls_cuda_is_too_large(CLS_CUDA_CAST(size_t, block.x) * block.y * block.z))
+        error = cls_cuda_keep(cudaErrorInvalidConfiguration);
+    return error;
+}
+/** @endcond */
+
 /**
  * Launches a kernel with `n` arguments: what cls_cuda_launch calls. Where `shared` is not 0, `args` has room for one more.
  * An empty grid or block, and too large a block, are cudaErrorInvalidConfiguration; wrong arguments are
@@ -234,32 +262,107 @@ static inline int cls_cuda_is_too_large(size_t threads) {
 static inline cudaError_t cls_cuda_launch_args(cls_cuda_kernel *kernel, struct dim3 grid,
                                                struct dim3 block, size_t shared,
                                                cudaStream_t stream, cls_arg *args, unsigned n) {
-    cls_launch launch = cls_launch_3d(1, 1, 1);
-    size_t threads = CLS_CUDA_CAST(size_t, block.x) * block.y * block.z;
+    cls_launch launch;
     cls_stream found;
     cls_kernel of_device;
-    cls_status status;
     cudaError_t error = cls_cuda_get_kernel(kernel, &of_device);
     if (error == cudaSuccess)
         error = cls_cuda_stream(stream, &found);
+    if (error == cudaSuccess)
+        error = cls_cuda_shape(grid, block, &launch);
     if (error != cudaSuccess)
         return error;
-    if (threads == 0 || grid.x == 0 || grid.y == 0 || grid.z == 0)
-        return cls_cuda_refuse(cudaErrorInvalidConfiguration, "the grid or the block is empty");
-    launch.dims = grid.z > 1 || block.z > 1 ? 3 : grid.y > 1 || block.y > 1 ? 2 : 1;
-    launch.global[0] = CLS_CUDA_CAST(size_t, grid.x) * block.x;
-    launch.global[1] = CLS_CUDA_CAST(size_t, grid.y) * block.y;
-    launch.global[2] = CLS_CUDA_CAST(size_t, grid.z) * block.z;
-    launch.local[0] = block.x;
-    launch.local[1] = block.y;
-    launch.local[2] = block.z;
     if (shared)
         args[n++] = cls_arg_local(shared);
-    status = cls_kernel_launch_async(of_device, &launch, args, n, found);
-    error = cls_cuda_result_on(found, status);
-    if (status == CLS_ERROR_INVALID_VALUE && cls_cuda_is_too_large(threads))
-        error = cls_cuda_keep(cudaErrorInvalidConfiguration);
-    return error;
+    return cls_cuda_launched(found, block,
+                             cls_kernel_launch_async(of_device, &launch, args, n, found));
+}
+
+/** @cond */
+/* A value as a kernel's parameter of this type takes it; of size 0 where the type is none of OpenCL C's. */
+static inline cls_arg cls_cuda_arg_of_type(const char *type, const void *value) {
+    static const struct {
+        const char *name;
+        size_t size;
+        cls_arg_type type;
+    } types[] = {
+        {"char", 1, CLS_ARG_INTEGER},  {"uchar", 1, CLS_ARG_INTEGER},
+        {"short", 2, CLS_ARG_INTEGER}, {"ushort", 2, CLS_ARG_INTEGER},
+        {"int", 4, CLS_ARG_INTEGER},   {"uint", 4, CLS_ARG_INTEGER},
+        {"long", 8, CLS_ARG_INTEGER},  {"ulong", 8, CLS_ARG_INTEGER},
+        {"half", 2, CLS_ARG_FLOAT},    {"float", 4, CLS_ARG_FLOAT},
+        {"double", 8, CLS_ARG_FLOAT},
+    };
+    unsigned i;
+    for (i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t length = strlen(types[i].name);
+        int width = 1;
+        if (strncmp(type, types[i].name, length) != 0)
+            continue;
+        if (type[length] && sscanf(type + length, "%d", &width) != 1)
+            continue;
+        if (!type[length])
+            return cls_arg_typed(value, types[i].size, types[i].type);
+        return cls_arg_value(value, types[i].size * CLS_CUDA_CAST(size_t, width == 3 ? 4 : width));
+    }
+    return cls_arg_value(value, 0);
+}
+
+/* The arguments of a kernel by an address of each, as its parameters are declared. */
+static inline cudaError_t cls_cuda_read_params(cls_kernel kernel, void *const *params,
+                                               size_t shared, cls_arg *args, unsigned *n) {
+    cls_kernel_info info = CLS_KERNEL_INFO_INIT;
+    cls_status status = cls_kernel_get_info(kernel, &info);
+    unsigned i, given = 0;
+    if (status == CLS_SUCCESS && info.arguments > CLS_CUDA_MAX_ARGUMENTS)
+        return cls_cuda_refuse(cudaErrorInvalidValue, "a launch has at most 24 arguments");
+    for (i = 0; status == CLS_SUCCESS && i < info.arguments; i++) {
+        cls_kernel_arg_info arg = CLS_KERNEL_ARG_INFO_INIT;
+        status = cls_kernel_get_arg_info(kernel, i, &arg);
+        if (status == CLS_SUCCESS && arg.space == CLS_ADDRESS_LOCAL) {
+            args[i] = cls_arg_local(shared);
+            continue;
+        }
+        if (status == CLS_SUCCESS && (!params || !params[given]))
+            return cls_cuda_refuse(cudaErrorInvalidValue, "the address of an argument is null");
+        if (status == CLS_SUCCESS && arg.space != CLS_ADDRESS_PRIVATE)
+            args[i] = cls_arg_pointer(*CLS_CUDA_CAST(void *const *, params[given]));
+        else if (status == CLS_SUCCESS)
+            args[i] = cls_cuda_arg_of_type(arg.type_name, params[given]);
+        if (status == CLS_SUCCESS && args[i].kind == CLS_ARG_VALUE && args[i].size == 0)
+            return cls_cuda_refuse(cudaErrorNotSupported,
+                                   "an argument by address is a pointer, a number or a vector");
+        given++;
+    }
+    *n = info.arguments;
+    return cls_cuda_result(status);
+}
+/** @endcond */
+
+/**
+ * Launches a kernel with an address of each argument. `kernel` is a cls_cuda_kernel's address, and `args` has no element for
+ * a __local parameter, which gets `shared` bytes. The driver tells the parameters' types: a structure among them is
+ * cudaErrorNotSupported, and so is a driver that tells nothing. Else as cls_cuda_launch_args.
+ */
+static inline cudaError_t cudaLaunchKernel(const void *kernel, struct dim3 grid, struct dim3 block,
+                                           void **args, size_t shared, cudaStream_t stream) {
+    cls_cuda_kernel *named = CLS_CUDA_CAST(cls_cuda_kernel *, CLS_CUDA_UNCONST(kernel));
+    cls_arg read[CLS_CUDA_MAX_ARGUMENTS];
+    cls_launch launch;
+    cls_stream found;
+    cls_kernel of_device;
+    unsigned n = 0;
+    cudaError_t error = cls_cuda_get_kernel(named, &of_device);
+    if (error == cudaSuccess)
+        error = cls_cuda_stream(stream, &found);
+    if (error == cudaSuccess)
+        error = cls_cuda_shape(grid, block, &launch);
+    if (error == cudaSuccess)
+        error = cls_cuda_read_params(of_device, args, shared, read, &n);
+    if (error != cudaSuccess)
+        return error;
+    return cls_cuda_launched(found, block,
+                             cls_kernel_launch_async(of_device, &launch, read, n, found));
 }
 
 #ifndef __cplusplus

@@ -50,17 +50,10 @@ CLS_BEGIN_DECLS
 #define cudaGraphAddEmptyNode(...) clstream_has_no_cudaGraphAddEmptyNode
 #define cudaGraphAddEventRecordNode(...) clstream_has_no_cudaGraphAddEventRecordNode
 #define cudaGraphAddEventWaitNode(...) clstream_has_no_cudaGraphAddEventWaitNode
-#define cudaGraphAddHostNode(...) clstream_has_no_cudaGraphAddHostNode
-#define cudaGraphAddKernelNode(...) clstream_has_no_cudaGraphAddKernelNode
 #define cudaGraphAddMemAllocNode(...) clstream_has_no_cudaGraphAddMemAllocNode
 #define cudaGraphAddMemFreeNode(...) clstream_has_no_cudaGraphAddMemFreeNode
-#define cudaGraphAddMemcpyNode(...) clstream_has_no_cudaGraphAddMemcpyNode
-#define cudaGraphAddMemcpyNode1D(...) clstream_has_no_cudaGraphAddMemcpyNode1D
-#define cudaGraphAddMemsetNode(...) clstream_has_no_cudaGraphAddMemsetNode
 #define cudaGraphAddNode(...) clstream_has_no_cudaGraphAddNode
-#define cudaGraphCreate(...) clstream_has_no_cudaGraphCreate
 #define cudaGraphDebugDotPrint(...) clstream_has_no_cudaGraphDebugDotPrint
-#define cudaGraphExecKernelNodeSetParams(...) clstream_has_no_cudaGraphExecKernelNodeSetParams
 #define cudaGraphExecMemcpyNodeSetParams(...) clstream_has_no_cudaGraphExecMemcpyNodeSetParams
 #define cudaGraphExecMemsetNodeSetParams(...) clstream_has_no_cudaGraphExecMemsetNodeSetParams
 #define cudaGraphKernelNodeSetParams(...) clstream_has_no_cudaGraphKernelNodeSetParams
@@ -73,7 +66,6 @@ CLS_BEGIN_DECLS
 #define cudaLaunchCooperativeKernel(...) clstream_has_no_cudaLaunchCooperativeKernel
 #define cudaLaunchCooperativeKernelMultiDevice(...) \
     clstream_has_no_cudaLaunchCooperativeKernelMultiDevice
-#define cudaLaunchKernel(...) clstream_has_no_cudaLaunchKernel
 #define cudaLaunchKernelExC(...) clstream_has_no_cudaLaunchKernelExC
 #define cudaMalloc3D(...) clstream_has_no_cudaMalloc3D
 #define cudaMalloc3DArray(...) clstream_has_no_cudaMalloc3DArray

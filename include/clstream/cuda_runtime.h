@@ -16,6 +16,7 @@
  * - cuda_pool.h: stream-ordered memory
  * - cuda_ipc.h: memory of other processes
  * - cuda_graph.h: graphs by capture
+ * - cuda_node.h: graphs made node by node
  * - cuda_kernel.h: kernels in OpenCL C; cls_cuda_launch in the place of `<<<>>>`
  * - cuda_symbol.h: variables that stand for device memory
  * - cuda_missing.h: calls that do not compile, because the library has none of it
@@ -39,6 +40,7 @@
 #include <clstream/cuda_kernel.h>
 #include <clstream/cuda_memory.h>
 #include <clstream/cuda_missing.h>
+#include <clstream/cuda_node.h>
 #include <clstream/cuda_pool.h>
 #include <clstream/cuda_properties.h>
 #include <clstream/cuda_stream.h>

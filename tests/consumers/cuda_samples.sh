@@ -68,6 +68,12 @@ runs() {
     fi
 }
 
+# said PATTERN TIMES: the last program has said that in so many lines, all of them the same. For programs that check little.
+said() {
+    check "$name says so $2 times: $1" "$(grep "$1" "$work/said" | sed 's/^\[[A-Za-z]*\] //' | sort | uniq -c |
+        awk -v times="$2" '{n++} n > 1 || $1 != times {print} END {if (!n) print "it does not"}')"
+}
+
 # sample FOLDER/NAME "FLAGS" ARGUMENTS...: compiles it, and runs it once for each of ARGUMENTS.
 sample() {
     name=${1##*/} folder=$samples/Samples/$1 flags=$2
@@ -100,5 +106,7 @@ sample 0_Introduction/UnifiedMemoryStreams -fopenmp
 sample 2_Concepts_and_Techniques/streamOrderedAllocation ""
 sample 3_CUDA_Features/StreamPriorities ""
 sample 3_CUDA_Features/simpleCudaGraphs ""
-sample 3_CUDA_Features/jacobiCudaGraphs "" -gpumethod=1 -gpumethod=2
+said 'final reduced sum = 0[.]99' 12
+sample 3_CUDA_Features/jacobiCudaGraphs "" -gpumethod=0 -gpumethod=1 -gpumethod=2
+said 'GPU iterations : [0-9][0-9]' 1
 finish

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Makes host code in C++ of a CUDA program: each kernel becomes an object of clstream/cuda_kernel.h, with a function that
-# launches it and has its parameters, and `name<<<grid, block, shared, stream>>>(arguments)` a call of that function. All
+# launches it and has its parameters (and ends the program if the launch is refused, as not all programs ask), and `name<<<grid, block, shared, stream>>>(arguments)` a call of that function. All
 # other text stays, on the same lines. The kernels are in the OpenCL C file that CLS_CUDA_KERNELS names.
 #
 #     awk -f host.awk program.cu >program.cc
@@ -86,10 +86,13 @@ function kernel(at, start, end, body, head, name, parameters, n, i, names, item)
         names = names ", " substr(item, RSTART)
     }
     body = closes(end, "{", "}")
-    declared = "cls_cuda_kernel " name " = CLS_CUDA_KERNEL(&cls_cuda_kernels, \"" name "\"); " \
+    declared = "cls_cuda_kernel kernel_of_" name " = CLS_CUDA_KERNEL(&cls_cuda_kernels, \"" name "\"); " \
+        "static cls_cuda_kernel *const " name " = &kernel_of_" name "; " \
         "static inline cudaError_t launch_of_" name "(dim3 cls_grid, dim3 cls_block, size_t cls_shared, " \
-        "cudaStream_t cls_stream" (n ? ", " one_line(parameters) : "") ") { return cls_cuda_launch(&" name \
-        ", cls_grid, cls_block, cls_shared, cls_stream" names "); }"
+        "cudaStream_t cls_stream" (n ? ", " one_line(parameters) : "") ") { " \
+        "cudaError_t cls_error = cls_cuda_launch(" name ", cls_grid, cls_block, cls_shared, cls_stream" names "); " \
+        "if (cls_error != cudaSuccess) { fprintf(stderr, \"launch of " name ": %s\\n\", cls_last_error_detail()); " \
+        "exit(1); } return cls_error; }"
     text = substr(text, 1, at - 1) declared line_ends(substr(text, at, body - at + 1)) substr(text, body + 1)
 }
 

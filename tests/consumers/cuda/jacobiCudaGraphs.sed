@@ -1,4 +1,2 @@
-# The kernels' header, and the function that makes a graph node by node.
+# The kernels' header.
 /cooperative_groups/d
-/^double JacobiMethodGpuCudaGraphExecKernelSetParams(/,/^}/d
-s/sumGPU = JacobiMethodGpuCudaGraphExecKernelSetParams(/sumGPU = JacobiMethodGpu(/

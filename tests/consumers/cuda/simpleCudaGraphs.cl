@@ -7,9 +7,9 @@ double group_sum(double value, local double *sums) {
     size_t i = get_local_id(0);
     sums[i] = value;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (size_t half = THREADS / 2; half > 0; half /= 2) {
-        if (i < half)
-            sums[i] += sums[i + half];
+    for (size_t span = THREADS / 2; span > 0; span /= 2) {
+        if (i < span)
+            sums[i] += sums[i + span];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     return sums[0];

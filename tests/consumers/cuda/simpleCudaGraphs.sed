@@ -1,4 +1,2 @@
-# The kernels' header, and the half that makes a graph node by node.
+# The kernels' header.
 /cooperative_groups/d
-/^void cudaGraphsManual(/,/^}/d
-/^  cudaGraphsManual(/,/;/d

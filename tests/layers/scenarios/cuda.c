@@ -31,12 +31,25 @@ static bool create(struct run *run, struct calls *calls) {
            cuda_ok(run, cudaMallocAsync((void **)&calls->ordered, BYTES, calls->stream));
 }
 
+/* Another launch behind the nodes that the graph has. */
+static bool add_node(struct run *run, struct calls *calls) {
+    uint32_t *address, one = 1;
+    void *args[] = {&calls->own, &one, &address};
+    cudaKernelNodeParams params = {&calls->scale, {1, 1, 1}, {WORDS, 1, 1}, 0, args, NULL};
+    cudaGraphNode_t nodes[4], added;
+    size_t n = 4;
+    return cuda_ok(run, cudaGetSymbolAddress((void **)&address, step)) &&
+           cuda_ok(run, cudaGraphGetNodes(calls->graph, nodes, &n)) &&
+           cuda_ok(run, cudaGraphAddKernelNode(&added, calls->graph, nodes, n, &params));
+}
+
 static bool capture(struct run *run, struct calls *calls) {
     if (!cuda_ok(run, cudaStreamBeginCapture(calls->stream, cudaStreamCaptureModeRelaxed)))
         return false;
     cuda_ok(run, cls_cuda_launch(&calls->scale, 1, WORDS, 0, calls->stream, calls->own, 3u,
                                  cls_cuda_symbol(step)));
     return cuda_ok(run, cudaStreamEndCapture(calls->stream, &calls->graph)) &&
+           add_node(run, calls) &&
            cuda_ok(run, cudaGraphInstantiate(&calls->exec, calls->graph, 0));
 }
 
@@ -93,7 +106,7 @@ void cuda_calls(struct run *run) {
     done = create(run, &calls) && compute(run, &calls);
     done = cuda_ok(run, cudaDeviceSynchronize()) && done;
     for (uint32_t i = 0; done && i < WORDS; i++)
-        right = right && calls.host[i] == 2 * (3 * i + 2) + 2;
+        right = right && calls.host[i] == 2 * (3 * i + 4) + 2;
     if (done)
         expect(run, right, "the result of CUDA's calls");
     destroy(&calls);
