@@ -8,7 +8,7 @@
  * the order of the capture. Adding to a graph changes no executable one.
  *
  * A kernel is named by the address of its cls_cuda_kernel, and its arguments are given by an address of each, as
- * cudaLaunchKernel takes them (cuda_kernel.h). Nodes are of the current device.
+ * cudaLaunchKernel takes them (cuda_launch.h). Nodes are of the current device.
  *
  * Every function may be called from any thread, and returns the device's sticky error if it has one (cuda_error.h). A null
  * out-parameter or structure, and a dependency that is no node of the graph, are cudaErrorInvalidValue; a call that returns
@@ -20,7 +20,7 @@
 #include <clstream/buffer.h>
 #include <clstream/cuda_copy.h>
 #include <clstream/cuda_graph.h>
-#include <clstream/cuda_kernel.h>
+#include <clstream/cuda_launch.h>
 #include <clstream/graph.h>
 #include <clstream/pointer.h>
 

@@ -18,6 +18,7 @@
  * - cuda_graph.h: graphs by capture
  * - cuda_node.h: graphs made node by node
  * - cuda_kernel.h: kernels in OpenCL C; cls_cuda_launch in the place of `<<<>>>`
+ * - cuda_launch.h: launches with an address of each argument
  * - cuda_symbol.h: variables that stand for device memory
  * - cuda_missing.h: calls that do not compile, because the library has none of it
  * - cuda_runtime_api.h, cuda_profiler_api.h: the same header, by the other names that programs include it by
@@ -38,6 +39,7 @@
 #include <clstream/cuda_graph.h>
 #include <clstream/cuda_ipc.h>
 #include <clstream/cuda_kernel.h>
+#include <clstream/cuda_launch.h>
 #include <clstream/cuda_memory.h>
 #include <clstream/cuda_missing.h>
 #include <clstream/cuda_node.h>

@@ -19,8 +19,8 @@ static cls_cuda_module module = CLS_CUDA_SOURCE(
     "        out[get_group_id(0)] = s; } }\n"
     "kernel void values(global float *out, char c, ushort s, float f, int2 v) {\n"
     "    out[0] = c; out[1] = s; out[2] = f; out[3] = v.x; out[4] = v.y; }\n"
-    "typedef struct { int a; } boxed;\n"
-    "kernel void box(global int *x, boxed b) { *x = b.a; }\n");
+    "typedef struct { int a; } int2_boxed;\n"
+    "kernel void box(global int *x, int2_boxed b) { *x = b.a; }\n");
 static cls_cuda_kernel add = CLS_CUDA_KERNEL(&module, "add");
 static cls_cuda_kernel multiply = CLS_CUDA_KERNEL(&module, "multiply");
 static cls_cuda_kernel sum = CLS_CUDA_KERNEL(&module, "sum");
