@@ -15,6 +15,7 @@ samples=${1:-${CUDA_SAMPLES-}}
 library=$top_builddir/lib/.libs/libclstream.so
 here=$srcdir/tests/consumers/cuda
 changed=0
+missing=
 
 if [ -z "$samples" ]; then
     echo "1..0 # SKIP no folder of cuda-samples is given (CUDA_SAMPLES)"
@@ -54,6 +55,13 @@ compiles() {
         { echo "it does not compile"; head -n 20 "$work/said"; }
 }
 
+# lacks NAME: the first extension that the kernels need and the device does not have.
+lacks() {
+    sed -n 's/^#pragma OPENCL EXTENSION \([a-z0-9_]*\) : enable$/\1/p' "$here/$1.cl" | while read -r extension; do
+        grep -qw "$extension" "$work/info" || { echo "$extension" && break; }
+    done
+}
+
 # runs NAME [ARGUMENT...]: one test. A program's exit status is its own check; 2 is its word for a device that lacks something.
 runs() {
     name=$1
@@ -70,6 +78,7 @@ runs() {
 
 # said PATTERN TIMES: the last program has said that in so many lines, all of them the same. For programs that check little.
 said() {
+    [ -z "$missing" ] || return 0
     check "$name says so $2 times: $1" "$(grep "$1" "$work/said" | sed 's/^\[[A-Za-z]*\] //' | sort | uniq -c |
         awk -v times="$2" '{n++} n > 1 || $1 != times {print} END {if (!n) print "it does not"}')"
 }
@@ -86,6 +95,11 @@ sample() {
     compiles "$name" "$folder" $flags >"$work/failed"
     check "$name compiles, $changed lines changed beside kernels and launches" "$(cat "$work/failed")"
     if [ -s "$work/failed" ]; then
+        return
+    fi
+    missing=$(lacks "$name")
+    if [ -n "$missing" ]; then
+        skip "$name" "the device has no $missing"
         return
     fi
     [ $# -gt 0 ] || set -- ""
