@@ -26,6 +26,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -179,23 +180,31 @@ static inline cls_status cls_cuda_export(cls_buffer buffer, cudaIpcMemHandle_t *
     return status;
 }
 
-/* A descriptor of this process for one of another; -1 with errno. */
+/* A descriptor of this process for one of another, or its own; -1 with errno. A file is opened by its path, with a place of
+ * its own; a device opened so would be a new one, with none of the memory. */
 static inline int cls_cuda_take_descriptor(int process, int fd) {
     char path[48];
-    int taken;
+    struct stat facts;
+    int taken = -1, other = -1, error;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", process, fd);
-    taken = open(path, O_RDWR | CLS_CUDA_CLOEXEC);
+    if (stat(path, &facts) != 0)
+        return -1;
+    if (S_ISREG(facts.st_mode))
+        return open(path, O_RDWR | CLS_CUDA_CLOEXEC);
+    if (process == CLS_CUDA_CAST(int, getpid()))
+        return dup(fd);
 #if defined(SYS_pidfd_open) && defined(SYS_pidfd_getfd)
-    if (taken < 0) { /* no file that can be opened by a path */
-        int other = CLS_CUDA_CAST(int, syscall(SYS_pidfd_open, process, 0));
-        if (other >= 0) {
-            int error;
-            taken = CLS_CUDA_CAST(int, syscall(SYS_pidfd_getfd, other, fd, 0));
-            error = errno;
-            close(other);
-            errno = error;
-        }
-    }
+    other = CLS_CUDA_CAST(int, syscall(SYS_pidfd_open, process, 0));
+    if (other < 0)
+        return -1;
+    taken = CLS_CUDA_CAST(int, syscall(SYS_pidfd_getfd, other, fd, 0));
+    error = errno;
+    close(other);
+    errno = error;
+#else
+    (void)other;
+    (void)error;
+    errno = ENOSYS;
 #endif
     return taken;
 }
