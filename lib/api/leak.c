@@ -20,6 +20,7 @@
 #include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/stream.h"
+#include "system/processes.h"
 
 /* --- what an object is: appends what the type's name does not say, and returns the call that makes such objects; NULL:
  * the object is not the program's to destroy --- */
@@ -167,7 +168,7 @@ static bool is_word(const char *at, size_t n, const char *word) {
 }
 
 static void report_unknown_words(void) {
-    const char *at = getenv("CLSTREAM_CHECK");
+    const char *at = system_variable("CLSTREAM_CHECK");
     while (at && *at) {
         const size_t n = strcspn(at, ",");
         if (n && !is_word(at, n, "race") && !is_word(at, n, "leak") && !is_word(at, n, "mpi"))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/address_map.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include "base/rare.h"
+#include "system/clocks.h"
 
 /*
  * The sequence lock without fences, which ThreadSanitizer does not know: a writer's stores to the data release, so that a
@@ -106,7 +106,7 @@ static uintptr_t await_even(struct address_map *map) {
     uintptr_t sequence;
     for (unsigned i = 1; (sequence = GET(map->sequence)) & 1; i++)
         if (i % SPINS == 0)
-            sched_yield();
+            system_yield();
     return sequence;
 }
 

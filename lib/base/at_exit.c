@@ -16,7 +16,7 @@ static void thread_ends(void *unused) {
     void (*handler)(void) = atomic_load(&first);
     (void)unused;
     if (watched && handler)
-        atexit(handler);
+        system_at_exit(handler);
 }
 
 static void call_at_end(void) {

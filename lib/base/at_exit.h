@@ -9,23 +9,23 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <unistd.h>
+
+#include "system/processes.h"
 
 /* The process that registered the handler; zero before. */
 struct at_exit {
-    _Atomic pid_t process;
+    _Atomic long process;
 };
 
 /* False where there is no memory for it. */
 static inline bool at_exit_register(struct at_exit *at_exit, void (*handler)(void)) {
-    atomic_store(&at_exit->process, getpid());
-    return !atexit(handler);
+    atomic_store(&at_exit->process, system_process());
+    return system_at_exit(handler);
 }
 
 /* Called first by a handler: whether this process registered it. */
 static inline bool at_exit_is_due(const struct at_exit *at_exit) {
-    return atomic_load(&at_exit->process) == getpid();
+    return atomic_load(&at_exit->process) == system_process();
 }
 
 /*

@@ -4,21 +4,15 @@
 #define CLSTREAM_BASE_CLOCK_H
 
 #include <stdint.h>
-#include <time.h>
+
+#include "system/clocks.h"
 
 #define CLOCK_MS UINT64_C(1000000)
-#define CLOCK_SECOND UINT64_C(1000000000)
+#define CLOCK_SECOND SYSTEM_SECOND_NS
 
-static inline uint64_t clock_now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * CLOCK_SECOND + (uint64_t)now.tv_nsec;
-}
+static inline uint64_t clock_now_ns(void) { return system_now_ns(); }
 
 /* Sleeps at least `ns`; a signal may cut it short. */
-static inline void clock_sleep_ns(uint64_t ns) {
-    struct timespec span = {(time_t)(ns / CLOCK_SECOND), (long)(ns % CLOCK_SECOND)};
-    nanosleep(&span, 0);
-}
+static inline void clock_sleep_ns(uint64_t ns) { system_sleep_ns(ns); }
 
 #endif

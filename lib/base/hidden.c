@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* process_vm_readv */
 #include "base/hidden.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "base/address_map.h"
 #include "base/rare.h"
+#include "system/pages.h"
 
 /* Mappings without rights that were seen. They may have rights by now, so that each use asks again. */
 static struct address_map seen;
 ASKED static _Atomic bool has_seen;
 
-/* A read that the system does for the process, which fails where a load would end it. */
-static bool can_read(uintptr_t address) {
-    char byte;
-    const struct iovec to = {&byte, 1}, from = {(void *)address, 1};
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
-}
-
 bool hidden_is_readable(uintptr_t start, size_t bytes) {
-    return can_read(start) && can_read(start + bytes - 1);
+    return pages_can_read(start) && pages_can_read(start + bytes - 1);
 }
 
 bool hidden_was_seen(uintptr_t address) {
@@ -32,32 +19,9 @@ bool hidden_was_seen(uintptr_t address) {
            address_map_find(&seen, address, &range);
 }
 
-/* --- the system's list of mappings --- */
-
-struct mapped {
-    uintptr_t start, end;
-    char rights[5];
-};
-
-/* False at the end. */
-static bool read_mapped(FILE *list, struct mapped *out) {
-    char line[512];
-    bool whole = true, is_first = true;
-    do {
-        if (!fgets(line, sizeof line, list))
-            return false;
-        if (is_first &&
-            sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &out->start, &out->end, out->rights) != 3)
-            return false;
-        is_first = false;
-        whole = strchr(line, '\n') != NULL;
-    } while (!whole);
-    return true;
-}
-
 /* A mapping that overlaps with one seen before takes its place: mappings join and are cut. */
-static void note_seen(const struct mapped *mapped) {
-    const struct address_range range = {mapped->start, mapped->end - mapped->start, &seen};
+static void note_seen(uintptr_t start, uintptr_t end) {
+    const struct address_range range = {start, end - start, &seen};
     struct address_range other;
     atomic_store(&has_seen, true);
     while (address_map_add(&seen, &range) == CLS_ERROR_OVERLAP) {
@@ -69,24 +33,25 @@ static void note_seen(const struct mapped *mapped) {
     }
 }
 
+/* The part of a range that is yet to be found hidden. */
+struct sought {
+    uintptr_t start, end;
+};
+
 /* Mappings of one kind may lie side by side. */
-static bool maps_hide(FILE *list, uintptr_t start, uintptr_t end) {
-    struct mapped mapped;
-    while (start < end && read_mapped(list, &mapped)) {
-        if (mapped.end <= start)
-            continue;
-        if (mapped.start > start || strncmp(mapped.rights, "---", 3))
-            return false;
-        note_seen(&mapped);
-        start = mapped.end;
-    }
-    return start >= end;
+static bool is_hidden(void *arg, uintptr_t start, uintptr_t end, bool hidden) {
+    struct sought *sought = arg;
+    if (start > sought->start || !hidden)
+        return false;
+    note_seen(start, end);
+    sought->start = end;
+    return sought->start < sought->end;
 }
 
 static bool is_in_one_seen(uintptr_t start, size_t bytes) {
     struct address_range range;
     return address_map_find(&seen, start, &range) && bytes <= range.bytes - (start - range.start) &&
-           !can_read(start) && !can_read(start + bytes - 1);
+           !pages_can_read(start) && !pages_can_read(start + bytes - 1);
 }
 
 /* A mapping seen before is believed by its first and its last byte. */
@@ -95,10 +60,6 @@ bool hidden_has(uintptr_t start, size_t bytes) {
         return false;
     if (is_in_one_seen(start, bytes))
         return true;
-    FILE *list = fopen("/proc/self/maps", "re");
-    if (!list)
-        return false;
-    const bool has = maps_hide(list, start, start + bytes);
-    fclose(list);
-    return has;
+    struct sought sought = {start, start + bytes};
+    return pages_visit(start, is_hidden, &sought) && sought.start >= sought.end;
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/life.h"
 
-#include <config.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef HAVE_BACKTRACE
-#include <execinfo.h>
-#endif
-
 #include "base/setting.h"
+#include "system/libraries.h"
 
 _Atomic bool lives_are_kept;
 
@@ -29,32 +25,28 @@ struct object_life *life_begin(void) {
     if (!life)
         return NULL;
     life->number = atomic_fetch_add(&made, 1) + 1;
-#ifdef HAVE_BACKTRACE
-    life->n_frames = backtrace(life->frames, LIFE_FRAMES);
-#endif
+    life->n_frames = library_call_stack(life->frames, LIFE_FRAMES);
     return life;
 }
 
-#ifdef HAVE_BACKTRACE
-/* Of "FILE(NAME+OFFSET) [ADDRESS]": the length of FILE. */
-static size_t file_length(const char *frame) { return strcspn(frame, "("); }
+/* Of "FILE(NAME+OFFSET)": the length of FILE. */
+static size_t file_length(const char *place) { return strcspn(place, "("); }
 
 static bool is_same_file(const char *a, const char *b) {
     return file_length(a) == file_length(b) && !strncmp(a, b, file_length(a));
 }
 
 void life_append_place(const struct object_life *life, struct text *text) {
-    char **frames = life->n_frames ? backtrace_symbols(life->frames, life->n_frames) : NULL;
-    int i = 1;
-    while (frames && i < life->n_frames && is_same_file(frames[i], frames[0]))
-        i++;
-    if (frames && i < life->n_frames)
-        text_printf(text, "%.*s", (int)strcspn(frames[i], " ["), frames[i]);
-    free(frames);
+    char *first = life->n_frames ? library_place(life->frames[0]) : NULL, *place = NULL;
+    for (int i = 1; first && i < life->n_frames && !place; i++) {
+        place = library_place(life->frames[i]);
+        if (place && is_same_file(place, first)) {
+            free(place);
+            place = NULL;
+        }
+    }
+    if (place)
+        text_append(text, place, strlen(place));
+    free(place);
+    free(first);
 }
-#else
-void life_append_place(const struct object_life *life, struct text *text) {
-    (void)life;
-    (void)text;
-}
-#endif

@@ -4,13 +4,13 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "base/condition.h"
 #include "base/thread.h"
+#include "system/conditions.h"
+#include "system/threads.h"
 
 enum {
     MOST_PARTS = 4, /* memory is busy with four cores */
@@ -38,9 +38,9 @@ static bool stop;
 
 static void begin(void) {
     bool made = condition_init(&came) && condition_init(&ended);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (made && cores > 1)
-        most_threads = (cores < MOST_PARTS ? (unsigned)cores : MOST_PARTS) - 1;
+    const unsigned cores = system_cores();
+    if (made)
+        most_threads = (cores < MOST_PARTS ? cores : MOST_PARTS) - 1;
 }
 
 /* Copies the bytes [from, to) of the rows, counted as if they lay packed. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/process.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/at_exit.h"
 #include "base/error.h"
 #include "base/rare.h"
+#include "system/processes.h"
 
 enum process_use { USE_NONE, USE_HERE, USE_FORKED };
 
@@ -38,7 +38,7 @@ COLD static cls_status begin(void) {
     cls_status status = process_check();
     if (status)
         return status;
-    if (pthread_atfork(NULL, NULL, in_child))
+    if (!system_at_fork(in_child))
         return error_no_memory("for a fork handler");
     at_exit_watch_thread();
     atomic_store(&use, USE_HERE);

@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_FIXED_NOREPLACE */
 #include "base/reserve.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/address_map.h"
 #include "base/error.h"
 #include "base/rare.h"
 #include "base/size_class.h"
-
-#if !defined(MAP_FIXED_NOREPLACE)
-#define MAP_FIXED_NOREPLACE 0
-#endif
+#include "system/pages.h"
 
 /* Sizes are those of memory pools: rounded up by at most an eighth. */
 enum { UNIT_SHIFT = 12, FIRST_ROOM = 16 };
 _Static_assert(RESERVE_ALIGN == 1 << UNIT_SHIFT, "a range begins at a unit");
-
-/* A mapping's bytes, and where addresses are few. */
-static const uint64_t MAPPING_BYTES = (uint64_t)1 << 40, SMALL_MAPPING_BYTES = (uint64_t)16 << 20;
 
 /* All are between these; read without the lock. */
 ASKED static _Atomic uintptr_t lowest = UINTPTR_MAX, highest;
@@ -48,20 +38,6 @@ bool reserve_has(uintptr_t address) {
     return address_map_find(&mappings, address, &mapping);
 }
 
-/* Where addresses are limited the rest of the process needs them. */
-static size_t mapping_bytes(size_t least) {
-    struct rlimit limit;
-    const bool few =
-        sizeof(void *) < 8 || getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur != RLIM_INFINITY;
-    const uint64_t usual = few ? SMALL_MAPPING_BYTES : MAPPING_BYTES;
-    return least > usual ? least : (size_t)usual;
-}
-
-static void *map_addresses(size_t bytes) {
-    void *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return start == MAP_FAILED ? NULL : start;
-}
-
 static void note_bounds(uintptr_t start, uintptr_t end) {
     if (start < lowest)
         lowest = start;
@@ -71,17 +47,18 @@ static void note_bounds(uintptr_t start, uintptr_t end) {
 
 /* The rest of the last mapping is left. */
 static cls_status add_mapping(size_t least) {
-    size_t bytes = mapping_bytes(least);
-    void *start = map_addresses(bytes);
+    const uint64_t usual = pages_reserve_usual();
+    size_t bytes = least > usual ? least : (size_t)usual;
+    void *start = pages_reserve(NULL, bytes);
     while (!start && bytes > least) {
         bytes = bytes / 2 > least ? bytes / 2 / RESERVE_ALIGN * RESERVE_ALIGN : least;
-        start = map_addresses(bytes);
+        start = pages_reserve(NULL, bytes);
     }
     if (!start)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no %zu addresses are left to reserve", least);
     const struct address_range mapping = {(uintptr_t)start, bytes, &mappings};
     if (address_map_add(&mappings, &mapping)) {
-        munmap(start, bytes);
+        pages_unreserve(start, bytes);
         return error_no_memory("to reserve addresses");
     }
     next = mapping.start;
@@ -93,14 +70,11 @@ static cls_status add_mapping(size_t least) {
 /* Adds [start, end) to the mappings, of which it is none; both are multiples of a page. */
 static bool claim_pages(uintptr_t start, uintptr_t end) {
     const struct address_range mapping = {start, end - start, &mappings};
-    void *wanted = (void *)start;
-    void *got = mmap(wanted, end - start, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got == MAP_FAILED)
+    void *got = pages_reserve((void *)start, end - start);
+    if (!got)
         return false;
-    /* A system that does not know the flag takes the address for a hint. */
-    if (got != wanted || address_map_add(&mappings, &mapping)) {
-        munmap(got, end - start);
+    if (address_map_add(&mappings, &mapping)) {
+        pages_unreserve(got, end - start);
         return false;
     }
     note_bounds(start, end);
@@ -108,7 +82,7 @@ static bool claim_pages(uintptr_t start, uintptr_t end) {
 }
 
 bool reserve_claim(uintptr_t start, size_t bytes) {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end = start + bytes;
+    const uintptr_t page = pages_reserve_unit(), end = start + bytes;
     struct address_range mapping;
     if (start > UINTPTR_MAX - page || bytes > UINTPTR_MAX - page - start)
         return false;

@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
-
-extern char **environ;
+#include "system/files.h"
+#include "system/processes.h"
 
 /* All that the library reads; tests/unit/docs.sh compares README.md and clstream(7) with it. */
 enum { LONGEST = 40, NEAR = 2 };
@@ -35,7 +34,7 @@ static size_t place_of(const struct setting *setting, const char *text) {
 
 /* What the variable says now; `ignored`: its unknown word, or NULL. */
 static int look(const struct setting *setting, const char **ignored) {
-    const char *text = getenv(setting->variable);
+    const char *text = system_variable(setting->variable);
     const size_t place = text ? place_of(setting, text) : WORDS;
     *ignored = place == WORDS && text && *text ? text : NULL;
     return place < WORDS ? setting->words[place].value : setting->otherwise;
@@ -72,7 +71,7 @@ int setting_now(const struct setting *setting, atomic_bool *told) {
 }
 
 bool setting_lists(const char *variable, const char *word) {
-    const char *at = getenv(variable);
+    const char *at = system_variable(variable);
     const size_t length = strlen(word);
     while (at && *at) {
         const size_t n = strcspn(at, ",");
@@ -84,7 +83,7 @@ bool setting_lists(const char *variable, const char *word) {
 }
 
 bool setting_is_on(struct setting_switch *setting) {
-    const char *text = getenv(setting->variable);
+    const char *text = system_variable(setting->variable);
     const bool on = text && strcmp(text, setting->word) == 0;
     if (text && *text && !on && !atomic_exchange(&setting->told, true))
         fprintf(stderr, "clstream: %s=%s is ignored: there is '%s'\n", setting->variable, text,
@@ -93,7 +92,7 @@ bool setting_is_on(struct setting_switch *setting) {
 }
 
 cls_status setting_number(const char *variable, size_t *value) {
-    const char *text = getenv(variable);
+    const char *text = system_variable(variable);
     char *rest = NULL;
     if (!text || !*text)
         return CLS_SUCCESS;
@@ -107,17 +106,15 @@ cls_status setting_number(const char *variable, size_t *value) {
 const char *setting_path(const char *variable, const char **folder) {
     static char started_in[4096];
     static bool known;
-    const char *path = getenv(variable);
+    const char *path = system_variable(variable);
     if (!known) { /* the first call comes before there are threads */
         known = true;
-        if (!getcwd(started_in, sizeof started_in - 1))
+        if (!file_working_folder(started_in, sizeof started_in))
             *started_in = '\0';
-        else if (strcmp(started_in, "/") != 0)
-            strcat(started_in, "/");
     }
     if (!path || !*path)
         return NULL;
-    *folder = *path == '/' ? "" : started_in;
+    *folder = file_is_absolute(path) ? "" : started_in;
     return path;
 }
 
@@ -162,7 +159,7 @@ static void check_name(const char *name, size_t length) {
 /* Other names that begin so are somebody else's. */
 static void check_names(void) {
     static const char prefix[] = "CLSTREAM_";
-    for (char **at = environ; at && *at; at++) {
+    for (char **at = system_variables(); at && *at; at++) {
         const size_t length = strcspn(*at, "=");
         if (strncmp(*at, prefix, sizeof prefix - 1) == 0 && length < LONGEST)
             check_name(*at, length);

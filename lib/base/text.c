@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+
+static bool text_begins_with(const char *text, const char *part) {
+    while (*part && tolower((unsigned char)*text) == tolower((unsigned char)*part))
+        text++, part++;
+    return !*part;
+}
 
 bool text_contains(const char *text, const char *part) {
-    size_t length = strlen(part);
-    size_t end = strlen(text);
-    for (size_t at = 0; at + length <= end; at++)
-        if (!strncasecmp(text + at, part, length))
-            return true;
-    return false;
+    while (*text && !text_begins_with(text, part))
+        text++;
+    return text_begins_with(text, part);
 }
 
 /* Room for `more` bytes and the NUL. */

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "system/files.h"
 
 static bool append_all(struct text *text, FILE *file) {
     char piece[4096];
@@ -20,7 +21,7 @@ static bool append_all(struct text *text, FILE *file) {
 
 cls_status text_file_read(const char *path, char **out) {
     struct text text = {0};
-    FILE *file = fopen(path, "r");
+    FILE *file = file_open(path, "r");
     if (!file)
         return error_set(errno == ENOENT ? CLS_ERROR_NOT_FOUND : CLS_ERROR_IO, "%s: %s", path,
                          strerror(errno));

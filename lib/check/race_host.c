@@ -2,9 +2,6 @@
 #include "check/race_host.h"
 
 #include <stdlib.h>
-#include <unistd.h>
-
-#include <sys/mman.h>
 
 #include <utlist.h>
 
@@ -14,6 +11,7 @@
 #include "stream/command.h"
 #include "stream/context.h"
 #include "stream/failure.h"
+#include "system/pages.h"
 
 enum host_kind { UPLOAD = RACE_UPLOADS, DOWNLOAD = RACE_DOWNLOADS, USER_CODE = RACE_USER_CODE };
 
@@ -123,8 +121,7 @@ static bool has_writer(const struct race_pending *upload) {
 
 /* Whether the memory is there at all: the checker reports what was freed too early, and does not crash on it. */
 static bool is_mapped(const struct byte_span *span) {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = span->start & ~(page - 1);
-    return !msync((void *)first, byte_span_end(span) - first, MS_ASYNC);
+    return pages_are_mapped(span->start, byte_span_end(span) - span->start);
 }
 
 static uint64_t sum_of(const struct byte_span *span) {

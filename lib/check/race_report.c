@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "check/race.h"
 #include "check/race_graph.h"
+#include "system/files.h"
 
 enum { KEPT = 256, PRINTED = 100 };
 
@@ -33,7 +34,7 @@ static void open_log(void) {
     if (!name)
         return;
     text_printf(&path, "%s%s", folder, name);
-    FILE *log = path.failed ? NULL : fopen(path.bytes, "a");
+    FILE *log = path.failed ? NULL : file_open(path.bytes, "a");
     free(path.bytes);
     if (log)
         out = log;

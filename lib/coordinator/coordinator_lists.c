@@ -141,7 +141,7 @@ cls_status cls_coordinator_get_last_cycle(cls_coordinator handle, cls_stream *st
 
 static cls_status write_dot(cls_coordinator handle, FILE *file, dot_writer *writer) {
     struct coordinator *coordinator;
-    struct dot_text text;
+    struct text text;
     if (!file)
         return error_set(CLS_ERROR_INVALID_VALUE, "the file is null");
     cls_status status = coordinator_get(handle, &coordinator);

@@ -128,18 +128,10 @@ static bool draw_cycle(struct wait_graph *graph, const struct stall *stall, uint
     return true;
 }
 
+/* NULL without memory. */
 static char *write_picture(struct wait_graph *graph) {
-    char *bytes = NULL;
-    size_t length;
-    FILE *file = open_memstream(&bytes, &length);
-    if (!file)
-        return NULL;
-    cls_status status = wait_graph_write_dot(file, graph, "deadlock");
-    if (fclose(file) || status) {
-        free(bytes);
-        return NULL;
-    }
-    return bytes;
+    struct text text;
+    return dot_draw(graph, "deadlock", wait_graph_write_dot, &text) ? NULL : text.bytes;
 }
 
 /* A refusal stands without its picture, where there is no memory for one. */

@@ -5,30 +5,26 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "coordinator/wait_graph.h"
 
-/* Writes a digraph called `name` whose arrows point from a dependent to what it waits for. In red: the
+/* Appends a digraph called `name` whose arrows point from a dependent to what it waits for. In red: the
  * cycles of the graph, or if it has none the last cycle, with edges that are not in the graph dashed.
- * Names and labels may hold any bytes. CLS_ERROR_OUT_OF_MEMORY before anything was written;
- * CLS_ERROR_IO when the stream failed, which is not flushed. */
-cls_status wait_graph_write_dot(FILE *file, struct wait_graph *graph, const char *name);
+ * Names and labels may hold any bytes. CLS_ERROR_OUT_OF_MEMORY. */
+cls_status wait_graph_write_dot(struct text *text, struct wait_graph *graph, const char *name);
 
 /* The last cycle alone. CLS_ERROR_NOT_FOUND where there is none. */
-cls_status wait_graph_write_cycle_dot(FILE *file, struct wait_graph *graph, const char *name);
+cls_status wait_graph_write_cycle_dot(struct text *text, struct wait_graph *graph,
+                                      const char *name);
 
 /* Either of the two. */
-typedef cls_status dot_writer(FILE *file, struct wait_graph *graph, const char *name);
+typedef cls_status dot_writer(struct text *text, struct wait_graph *graph, const char *name);
 
-/* A drawing kept in memory, so that a graph need not stay locked while a file is written. */
-struct dot_text {
-    char *bytes;
-    size_t length;
-};
-
+/* A drawing in memory, so that a graph need not stay locked while a file is written. On success the caller frees its bytes. */
 cls_status dot_draw(struct wait_graph *graph, const char *name, dot_writer *writer,
-                    struct dot_text *out);
+                    struct text *out);
 
 /* Writes it to the file, flushes that, and frees the text. CLS_ERROR_IO. */
-cls_status dot_write(struct dot_text *text, FILE *file);
+cls_status dot_write(struct text *text, FILE *file);
 
 #endif

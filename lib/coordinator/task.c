@@ -176,7 +176,7 @@ cls_status cls_task_graph_add(cls_task_graph handle, const cls_task *given, uint
 
 cls_status cls_task_graph_write_dot(cls_task_graph handle, FILE *file) {
     struct task_graph *graph;
-    struct dot_text text;
+    struct text text;
     if (!file)
         return error_set(CLS_ERROR_INVALID_VALUE, "the file is null");
     cls_status status = task_graph_get(handle, &graph);

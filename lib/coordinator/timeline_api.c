@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/condition.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/process.h"
@@ -13,6 +12,7 @@
 #include "coordinator/deadlock.h"
 #include "coordinator/internals.h"
 #include "coordinator/timeline.h"
+#include "system/conditions.h"
 
 /* The longest sleep of a host wait, and the longest wait for one of several queued signals. */
 static const uint64_t SLICE_NS = 10 * CLOCK_MS, SHORT_SLICE_NS = CLOCK_MS;

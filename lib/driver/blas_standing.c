@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* dladdr */
 #include "driver/blas_standing.h"
 
 #include "config.h"
@@ -14,10 +13,11 @@
 #include "driver/blas_parameters.h"
 #include "driver/cache_file.h"
 #include "driver/device_state.h"
+#include "system/files.h"
+#include "system/libraries.h"
 
 #ifdef HAVE_CLBLAST
 #include <clblast_c.h>
-#include <dlfcn.h>
 #endif
 
 /* Counts up with every change of the record, of the trial or of what fits. */
@@ -39,13 +39,12 @@ struct blas_standing *blas_standing_of(const struct device *device, bool f64) {
 /* The name of the library's file has the version that runs, which need not be that of the header. */
 static void name_library(struct text *key) {
 #ifdef HAVE_CLBLAST
-    Dl_info info;
-    char *path = NULL;
-    if (dladdr((const void *)&CLBlastClearCache, &info) && info.dli_fname)
-        path = realpath(info.dli_fname, NULL);
+    char *file = library_of((const void *)&CLBlastClearCache);
+    char *path = file ? file_resolve(file) : NULL;
     text_printf(key, "clblast %d.%d.%d in %s\n", CLBLAST_VERSION_MAJOR, CLBLAST_VERSION_MINOR,
                 CLBLAST_VERSION_PATCH, path ? path : "");
     free(path);
+    free(file);
 #else
     (void)key;
 #endif

@@ -14,7 +14,7 @@
 #include "driver/cache_file.h"
 
 struct cache_claim {
-    int file; /* -1: no claim was made */
+    file_lock lock; /* FILE_UNLOCKED: no claim was made */
     char path[CACHE_PATH];
 };
 

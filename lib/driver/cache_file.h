@@ -8,12 +8,14 @@
  *   CLSTREAM_CACHE=off    no disk cache
  *   CLSTREAM_CACHE=probes keeps capability records; programs are neither stored nor loaded, but their claims are made
  *   CLSTREAM_CACHE_DIR    the folder; made when missing
- *   XDG_CACHE_HOME, HOME  else $XDG_CACHE_HOME/clstream, else $HOME/.cache/clstream, else none
+ *   XDG_CACHE_HOME, HOME  else $XDG_CACHE_HOME/clstream, else $HOME/.cache/clstream, else none;
+ *   LOCALAPPDATA          on Windows %LOCALAPPDATA%/clstream
  */
 #ifndef CLSTREAM_DRIVER_CACHE_FILE_H
 #define CLSTREAM_DRIVER_CACHE_FILE_H
 
 #include "driver/cache_blob.h"
+#include "system/files.h"
 
 enum { CACHE_PATH = 1024 };
 
@@ -25,13 +27,6 @@ bool cache_folder(char path[CACHE_PATH]);
 
 /* Whether programs are kept, by the environment of this moment, or else where they are worth it. */
 bool cache_keeps_programs(bool worthwhile);
-
-/* Makes the folder and its parents where they are missing. */
-bool cache_make_folders(char *path);
-
-/* Locks a file for this process, until it closes the file or ends. False, with errno: another process has the lock, or
- * the file cannot be locked. */
-bool cache_lock_file(int file);
 
 /* The file of an entry: the folder, and a hash of kind and key. False: no disk cache. */
 bool cache_path(enum cache_kind kind, struct cache_bytes key, char path[CACHE_PATH]);
@@ -53,7 +48,7 @@ void cache_trim(const char *folder, uint64_t limit);
  * means that a process died loading the entry: it is not used again until the mark is a day old.
  */
 struct cache_mark {
-    int file; /* -1: no mark was made */
+    file_lock lock; /* FILE_UNLOCKED: no mark was made */
     char path[CACHE_PATH];
 };
 

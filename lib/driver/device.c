@@ -13,6 +13,7 @@
 #include "driver/device_query.h"
 #include "driver/serial.h"
 #include "driver/status.h"
+#include "system/processes.h"
 
 /* The list while it is made; becomes `known` in one step when it is complete. */
 struct draft {
@@ -105,7 +106,7 @@ static const struct driver_variable {
 
 static void set_driver_variables(void) {
     for (size_t i = 0; i < sizeof driver_variables / sizeof driver_variables[0]; i++)
-        setenv(driver_variables[i].name, driver_variables[i].value, 0);
+        system_set_variable(driver_variables[i].name, driver_variables[i].value);
 }
 
 static cls_status add_all(struct draft *draft) {
@@ -262,7 +263,7 @@ cls_status device_find(const char *spec, struct device **out) {
         return status;
     bool from_environment = !spec || !*spec;
     if (from_environment)
-        spec = getenv("CLSTREAM_DEVICE");
+        spec = system_variable("CLSTREAM_DEVICE");
     struct device *device = spec && *spec ? match(spec) : by_default();
     if (!device)
         return report_nothing(spec ? spec : "", from_environment && spec && *spec);

@@ -14,6 +14,7 @@
 #include "driver/quirk.h"
 #include "driver/serial.h"
 #include "driver/status.h"
+#include "system/processes.h"
 
 enum { MAX_DIMENSIONS = 16 };
 
@@ -349,18 +350,9 @@ static unsigned ask_compute_capability(cl_device_id id) {
     return 10 * major + minor;
 }
 
-/* The lines of /proc/cpuinfo that tell one instruction set from another: a binary made for this CPU
- * must not be loaded on another one that shares the home directory. */
-static void append_instruction_set(struct text *text) {
-    static const char *const wanted[] = {"model name", "flags", "Features", "isa"};
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    char line[8192];
-    while (file && fgets(line, sizeof line, file) && line[0] != '\n')
-        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-            if (!strncmp(line, wanted[i], strlen(wanted[i])))
-                text_append(text, line, strlen(line));
-    if (file)
-        fclose(file);
+/* A binary made for this CPU must not be loaded on another one that shares the home directory. */
+static void append_instruction_set(void *text, const char *line) {
+    text_append(text, line, strlen(line));
 }
 
 static cls_status name_identity(struct device *device) {
@@ -370,7 +362,7 @@ static cls_status name_identity(struct device *device) {
                 device->platform_version, info->name, info->vendor, info->version,
                 info->driver_version, (unsigned)info->compute_units, (int)info->type);
     if (info->type == CLS_DEVICE_CPU)
-        append_instruction_set(&text);
+        system_describe_processor(append_instruction_set, &text);
     if (text.failed) {
         free(text.bytes);
         return error_no_memory("for a device entry");

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* F_DUPFD_CLOEXEC */
 #include "driver/exporter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "system/pages.h"
 
 cls_status exporter_refused(const char *call, int code) {
     const bool full = code == EMFILE || code == ENFILE;
@@ -18,7 +17,7 @@ cls_status exporter_refused(const char *call, int code) {
 }
 
 cls_status exporter_duplicate(int fd, int *out) {
-    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    const int copy = descriptor_copy(fd);
     if (copy < 0)
         return exporter_refused("a file descriptor more", errno);
     *out = copy;

@@ -4,18 +4,15 @@
  * library comes with the OpenCL driver and is loaded at first use. No CUDA context is made, and nothing of libcuda's is
  * held but the descriptor. The functions and their types are those of the CUDA driver API, version 10.2 and later.
  */
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "driver/exporter.h"
 #include "driver/status.h"
+#include "system/libraries.h"
+#include "system/pages.h"
 
 /* cl_khr_external_memory_opaque_fd, which headers have since 2021. */
 #ifndef CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR
@@ -73,10 +70,10 @@ static void load(void) {
                    {"cuMemExportToShareableHandle", &cuda.export},
                    {"cuMemImportFromShareableHandle", &cuda.import},
                    {"cuMemRelease", &cuda.release}};
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *library = library_open("libcuda.so.1");
     missing = library ? NULL : "there is no libcuda.so.1";
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols && !missing; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
+        void *symbol = library_find(library, symbols[i].name);
         missing = symbol ? NULL : "libcuda is older than CUDA 10.2";
         memcpy(symbols[i].to, &symbol, sizeof symbol);
     }
@@ -151,7 +148,7 @@ static cls_status make_memory(struct shareable *shareable, const struct device *
     if (!status)
         status = create(shareable->bytes, &properties, &shareable->fd);
     if (!status)
-        fcntl(shareable->fd, F_SETFD, FD_CLOEXEC);
+        descriptor_keep_private(shareable->fd);
     return status;
 }
 
@@ -171,21 +168,11 @@ static cls_status open_memory(struct shareable *shareable, int fd) {
     return exporter_duplicate(fd, &shareable->fd);
 }
 
-/* A descriptor that came back to the process is the same open file. Where the system does not say so, it counts as
- * another memory. */
 static bool is_memory(const struct shareable *shareable, int fd) {
-    enum { KCMP_FILE = 0 };
-#ifdef SYS_kcmp
-    const long self = getpid();
-    return !syscall(SYS_kcmp, self, self, KCMP_FILE, (long)shareable->fd, (long)fd);
-#else
-    (void)shareable;
-    (void)fd;
-    return false;
-#endif
+    return descriptor_is_same(shareable->fd, fd);
 }
 
-static void unmake_memory(struct shareable *shareable) { close(shareable->fd); }
+static void unmake_memory(struct shareable *shareable) { descriptor_close(shareable->fd); }
 
 /* --- buffers --- */
 
@@ -195,7 +182,7 @@ typedef cl_mem(CL_API_CALL *create_fn)(cl_context context, const cl_mem_properti
 /* A loader older than OpenCL 3.0 lacks it. */
 static create_fn find_create(void) {
     create_fn function;
-    void *symbol = dlsym(RTLD_DEFAULT, "clCreateBufferWithProperties");
+    void *symbol = library_find(NULL, "clCreateBufferWithProperties");
     memcpy(&function, &symbol, sizeof function);
     return function;
 }
@@ -227,7 +214,7 @@ static cls_status import_memory(const struct shareable *shareable, const struct 
     if (code == CL_SUCCESS)
         *out = memory;
     else
-        close(fd);
+        descriptor_close(fd);
     return import_status(code, shareable->bytes);
 }
 

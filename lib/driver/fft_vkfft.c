@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "driver/serial.h"
 #include "driver/status.h"
+#include "system/locales.h"
 
 #ifdef HAVE_VKFFT
 
@@ -153,18 +154,15 @@ static cls_status recipe_of(const struct device *device, const struct fft_proble
     if (status)
         return status;
     recording.recipe = calloc(1, sizeof *recording.recipe);
-    locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    const bool has_memory = recording.recipe && own;
+    struct plain_locale plain;
+    const bool has_memory = recording.recipe && plain_locale_begin(&plain);
     int code = -1;
     if (has_memory) {
-        const locale_t before = uselocale(own);
         fft_record_begin(&recording);
         code = vkfft_record(&recording, problem);
         fft_record_end(&recording);
-        uselocale(before);
+        plain_locale_end(&plain);
     }
-    if (own)
-        freelocale(own);
     if (!code) {
         *out = recording.recipe;
         return CLS_SUCCESS;

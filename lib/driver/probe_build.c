@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "system/processes.h"
 
 /* The first answer took longer than a lookup, and than the second answer. */
 enum { LONG_NS = 1000000, TIMES = 10 };
@@ -25,7 +25,7 @@ static bool build_new(struct probe *probe, cl_program *out) {
     if (!probe_did(probe, code))
         return false;
     snprintf(options, sizeof options, "-DSALT=%luu",
-             (unsigned long)(clock_now_ns() ^ (uint64_t)getpid() << 20) & 0xffffffffUL);
+             (unsigned long)(clock_now_ns() ^ (uint64_t)system_process() << 20) & 0xffffffffUL);
     code = clBuildProgram(program, 1, &probe->device->id, options, NULL, NULL);
     if (probe_did(probe, code))
         *out = program;

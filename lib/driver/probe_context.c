@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The context, kernels and queues that the probes share, and commands on them that are waited for with a limit. */
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -9,6 +8,7 @@
 #include "driver/program.h"
 #include "driver/queue.h"
 #include "driver/serial.h"
+#include "system/clocks.h"
 
 #define SPIN_NS UINT64_C(50000)
 #define NAP_NS UINT64_C(30000)
@@ -99,7 +99,7 @@ bool probe_poll(struct probe *probe, cl_event event, uint64_t ns, cl_int *state)
         if (passed > ns || passed - answered > BLIND_NS)
             return probe_did(probe, code) && false;
         if (passed < SPIN_NS)
-            sched_yield();
+            system_yield();
         else
             clock_sleep_ns(NAP_NS);
         passed = clock_now_ns() - start;

@@ -141,7 +141,7 @@ static cls_status load_or_build(const struct device *device, cl_context context,
     struct text material = {0};
     bool cached = program_disk_key(device, spec, source, &material);
     struct cache_bytes key = {material.bytes, material.length};
-    struct cache_claim claim = {.file = -1};
+    struct cache_claim claim = {.lock = FILE_UNLOCKED};
     cls_status status = CLS_SUCCESS;
     cl_program program = NULL;
     if (cached)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/setting.h"
+#include "system/files.h"
 
 /* Defined by a build without embedded sources: their folder. */
 #ifndef CLS_KERNEL_PATH
@@ -57,7 +58,7 @@ static bool append_file(struct text *text, FILE *file) {
 }
 
 static cls_status read_file(const char *path, const char *name, struct text *to) {
-    FILE *file = fopen(path, "r");
+    FILE *file = file_open(path, "r");
     if (!file)
         return error_set(errno == ENOENT ? CLS_ERROR_NOT_FOUND : CLS_ERROR_IO,
                          "CLSTREAM_KERNEL_PATH: %s: %s", path, strerror(errno));

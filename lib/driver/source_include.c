@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "driver/source_include.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text_file.h"
 #include "driver/include_folders.h"
+#include "system/files.h"
 
 /* Files that include each other, each with a guard, end by themselves: once a guard is defined, it hides the line that would
  * go on. So a file stands at most twice on the way to a line. The size bounds what they may come to meanwhile. */
@@ -141,7 +140,7 @@ static bool read_in(const char *folder, size_t length, struct included name, str
                     char **text) {
     struct detail held;
     path->length = 0;
-    if (*name.name != '/') {
+    if (!file_is_absolute(name.name)) {
         text_append(path, folder, length);
         if (length && folder[length - 1] != '/')
             text_append(path, "/", 1);
@@ -155,21 +154,17 @@ static bool read_in(const char *folder, size_t length, struct included name, str
 
 /* Whether the working folder has another file of this name. */
 static bool is_ambiguous(struct included name, const char *found) {
-    struct stat here, there;
     struct text path = {0};
     text_append(&path, name.name, name.length);
     const bool other =
-        path.failed ||
-        (!stat(path.bytes, &here) &&
-         (stat(found, &there) || here.st_dev != there.st_dev || here.st_ino != there.st_ino));
+        path.failed || (file_is_there(path.bytes) && !file_is_same(found, path.bytes));
     free(path.bytes);
     return other;
 }
 
 static bool find(const struct expansion *all, const struct level *level, struct included name,
                  struct text *path, char **text) {
-    const char *slash = strrchr(level->name, '/');
-    const size_t folder = slash ? (size_t)(slash + 1 - level->name) : 0;
+    const size_t folder = (size_t)(file_last_name(level->name) - level->name);
     bool found = false;
     if (name.quoted && level->has_folder && read_in(level->name, folder, name, path, text))
         return true;
@@ -180,7 +175,7 @@ static bool find(const struct expansion *all, const struct level *level, struct 
 
 /* The number of a file with #pragma once; -1: there is no memory. */
 static int once_number(struct expansion *all, const char *path) {
-    char *resolved = realpath(path, NULL);
+    char *resolved = file_resolve(path);
     size_t i = 0;
     while (resolved && i < all->n_once && strcmp(all->once[i], resolved) != 0)
         i++;

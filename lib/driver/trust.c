@@ -11,6 +11,7 @@
 #include "driver/quirk.h"
 #include "driver/status.h"
 #include "driver/trial.h"
+#include "system/processes.h"
 
 enum { SEEDS = 1000000 }; /* of so many digits that a report has all of them */
 
@@ -215,7 +216,7 @@ static void explain(const struct probe *probe, const struct trust_row *row, stru
 
 /* CLSTREAM_TRIAL_SEED repeats what another record's trials have drawn. */
 static uint32_t choose_seed(void) {
-    const char *given = getenv("CLSTREAM_TRIAL_SEED");
+    const char *given = system_variable("CLSTREAM_TRIAL_SEED");
     const uint64_t seed = given && *given ? strtoull(given, NULL, 10) : clock_now_ns() / 1000;
     return (uint32_t)(seed % SEEDS);
 }

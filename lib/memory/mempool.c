@@ -2,13 +2,13 @@
 /* Memory pools: creation, the pools of a context, options, trimming and destruction. */
 #include "memory/mempool.h"
 
-#include "base/condition.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "memory/magazine.h"
 #include "memory/pinned_pool.h"
 #include "memory/share.h"
 #include "stream/context.h"
+#include "system/conditions.h"
 
 /* Slots start at multiples of this many bytes, or of the device's base alignment where that is more. */
 enum { LEAST_UNIT = 256 };

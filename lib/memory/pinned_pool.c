@@ -2,7 +2,6 @@
 #include "memory/pinned_pool.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <clstream/buffer.h>
 #include <utlist.h>
@@ -11,6 +10,7 @@
 #include "base/size_class.h"
 #include "driver/memory.h"
 #include "stream/context.h"
+#include "system/pages.h"
 
 enum { UNIT_SHIFT = 12 };
 
@@ -34,8 +34,7 @@ static cls_status create(struct context *context, size_t bytes, struct pinned *o
     cls_status status = context_host_queue(context, &queue);
     if (status)
         return status;
-    return pinned_create(context->device, context->cl, queue, bytes, (size_t)sysconf(_SC_PAGESIZE),
-                         out);
+    return pinned_create(context->device, context->cl, queue, bytes, pages_bytes(), out);
 }
 
 void pinned_drop(struct context *context, const struct pinned *pinned) {

@@ -19,6 +19,7 @@
 #include "stream/later.h"
 #include "stream/wait.h"
 #include "stream/waiter.h"
+#include "system/threads.h"
 
 static const uint64_t TICK_NS = 400 * 1000;           /* while something is unflushed or deferred */
 static const uint64_t SOON_NS = 20 * 1000;            /* while a FIFO waits for a device's work */
@@ -248,7 +249,7 @@ static void *serve(void *arg) {
     struct stream *list = NULL;
     uint64_t since = 0;
     unsigned idle = 0;
-    thread_wake_on_time();
+    system_thread_wake_on_time();
     while (!stopping()) {
         struct round round;
         bool urgent = atomic_exchange(&kicked, false);

@@ -2,7 +2,6 @@
 #include "stream/exit.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "base/at_exit.h"
 #include "base/clock.h"
@@ -10,6 +9,7 @@
 #include "driver/quirk.h"
 #include "driver/warm.h"
 #include "stream/hooks.h"
+#include "system/processes.h"
 
 /* Handlers run in the reverse of their registration, and drivers register theirs as late as when the first kernel is
  * compiled. For a thread that at_exit_first does not watch, this one is registered twice: with the first work, for a
@@ -40,7 +40,7 @@ COLD static void register_early(const struct device *device) {
     if (device->quirks & QUIRK_LATE_EXIT_HANDLER)
         return;
     if (atomic_compare_exchange_strong(&registered, &none, REGISTERED_EARLY))
-        atexit(at_exit);
+        system_at_exit(at_exit);
 }
 
 void exit_note_work(const struct device *device) {
@@ -50,7 +50,7 @@ void exit_note_work(const struct device *device) {
 
 COLD static void register_late(void) {
     if (atomic_exchange(&registered, REGISTERED_LATE) != REGISTERED_LATE)
-        atexit(at_exit);
+        system_at_exit(at_exit);
 }
 
 void exit_note_done(cls_command_kind kind) {

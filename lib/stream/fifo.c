@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/condition.h"
 #include "base/error.h"
 #include "stream/context.h"
 #include "stream/engine.h"
@@ -14,6 +13,7 @@
 #include "stream/hooks.h"
 #include "stream/observe.h"
 #include "stream/worker.h"
+#include "system/conditions.h"
 
 /* A thread that does not take an offer by then is off its core. */
 static const uint64_t OFFER_NS = 2000;

@@ -21,6 +21,7 @@
 #include "stream/flight_state.h"
 #include "stream/hooks.h"
 #include "stream/observe.h"
+#include "system/pages.h"
 
 enum {
     FIRST_CAPACITY = 32,
@@ -45,7 +46,7 @@ COLD static bool grow(struct flights *flights) {
 }
 
 COLD static enum flight_room make_spare(struct flights *flights) {
-    flights->spare = aligned_alloc(_Alignof(struct flight), sizeof *flights->spare);
+    flights->spare = aligned_memory(_Alignof(struct flight), sizeof *flights->spare);
     if (!flights->spare)
         return FLIGHT_NO_MEMORY;
     memset(flights->spare, 0, sizeof *flights->spare);
@@ -166,7 +167,7 @@ struct flight *flights_covering(const struct flights *flights, uint64_t position
 void flights_free(struct flights *flights) {
     while (flights->spare) {
         struct flight *next = flights->spare->next;
-        free(flights->spare);
+        aligned_memory_free(flights->spare);
         flights->spare = next;
     }
     free(flights->ring);

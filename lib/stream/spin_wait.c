@@ -2,11 +2,10 @@
 /* How long a waiting host thread spins, by policy and device, and what it takes over meanwhile. */
 #include "stream/spin_wait.h"
 
-#include <sched.h>
-
 #include "base/clock.h"
 #include "stream/context.h"
 #include "stream/stream.h"
+#include "system/clocks.h"
 
 static const uint64_t SPIN_NS = 1000 * 1000; /* where that takes nothing from the device */
 static const uint64_t SPIN_ALWAYS_NS = 2 * 1000 * 1000; /* from poll to poll of the stream */
@@ -29,7 +28,7 @@ uint64_t spin_wait_ns(const struct stream *stream) {
 
 void spin_wait_yield(const struct stream *stream) {
     if (uses_host_cores(stream))
-        sched_yield();
+        system_yield();
 }
 
 /* `takes`: it drives the FIFO when a worker offers it. */
@@ -43,7 +42,7 @@ static bool spin(struct stream *stream, uint64_t position, uint64_t deadline, bo
         if (takes && fifo_take_offer(&stream->fifo))
             stream_drive(stream);
         else if (stream->wait != CLS_WAIT_SPIN)
-            sched_yield();
+            system_yield();
     }
     return true;
 }

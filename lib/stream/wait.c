@@ -4,8 +4,8 @@
  * sleeps in between, which the driver's callback may cut short. It does not call the driver's blocking wait, which some drivers
  * never leave after a failure, but for QUIRK_WAITER_COMPUTES.
  */
-#include <sched.h>
 
+#include "stream/wait.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "driver/event.h"
@@ -21,9 +21,9 @@
 #include "stream/leave.h"
 #include "stream/spin_wait.h"
 #include "stream/submit.h"
-#include "stream/wait.h"
 #include "stream/waiter.h"
 #include "stream/worker.h"
+#include "system/clocks.h"
 
 enum { POLL_DEPTH = 64, RETIRE_STEPS = 128 };
 
@@ -159,7 +159,7 @@ static cl_int spin(const struct stream *stream, cl_event event, uint64_t deadlin
         if (state <= 0 || clock_now_ns() >= until || expired(deadline))
             return state;
         if (stream->wait != CLS_WAIT_SPIN)
-            sched_yield();
+            system_yield();
     }
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting for the first of several streams: by looking at each, at growing intervals. Beside the devices the thread spins at first. */
-#include <sched.h>
 
 #include "base/clock.h"
 #include "stream/context.h"
 #include "stream/wait.h"
 #include "stream/waiter.h"
+#include "system/clocks.h"
 
 static const uint64_t SPIN_NS = 60 * 1000;
 
@@ -36,7 +36,7 @@ static uint64_t spin_ns(struct stream *const *streams, size_t count) {
 
 static void pause_looking(uint64_t start, uint64_t spin_ns, uint64_t deadline) {
     if (clock_now_ns() - start < spin_ns)
-        sched_yield();
+        system_yield();
     else
         clock_sleep_ns(waiter_span(start, deadline));
 }

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiters are semaphores, kept in a list for the next user. */
-#define _GNU_SOURCE /* sem_clockwait */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
-#endif
-
 #include "stream/waiter.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "driver/event.h"
+#include "system/semaphores.h"
 
 static const uint64_t FIRST_SLEEP_NS = 50 * 1000, LAST_SLEEP_NS = 250 * 1000;
 enum { SLEEP_SHARE = 128 };
 
 struct waiter {
-    sem_t wake;
+    struct semaphore wake;
     struct hint hint;
     struct waiter *next;
 };
@@ -27,7 +21,7 @@ struct waiter {
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiter *spare;
 
-void waiter_wake(struct waiter *waiter) { sem_post(&waiter->wake); }
+void waiter_wake(struct waiter *waiter) { semaphore_post(&waiter->wake); }
 
 static void wake_up(void *waiter) { waiter_wake(waiter); }
 
@@ -40,7 +34,7 @@ struct waiter *waiter_get(void) {
     if (waiter)
         return waiter;
     waiter = malloc(sizeof *waiter);
-    if (!waiter || sem_init(&waiter->wake, 0, 0)) {
+    if (!waiter || !semaphore_init(&waiter->wake)) {
         free(waiter);
         return NULL;
     }
@@ -59,32 +53,13 @@ void waiter_put(struct waiter *waiter) {
 
 const struct hint *waiter_hint(const struct waiter *waiter) { return &waiter->hint; }
 
-/* sem_timedwait knows the real-time clock only; a jump of that clock must not stretch a sleep. */
-static void sleep_on(sem_t *wake, uint64_t ns) {
-#ifdef HAVE_SEM_CLOCKWAIT
-    const clockid_t clock = CLOCK_MONOTONIC;
-#else
-    const clockid_t clock = CLOCK_REALTIME;
-#endif
-    struct timespec until;
-    clock_gettime(clock, &until);
-    uint64_t sum = (uint64_t)until.tv_nsec + ns;
-    until.tv_sec += (time_t)(sum / CLOCK_SECOND);
-    until.tv_nsec = (long)(sum % CLOCK_SECOND);
-#ifdef HAVE_SEM_CLOCKWAIT
-    sem_clockwait(wake, clock, &until);
-#else
-    sem_timedwait(wake, &until);
-#endif
-    while (sem_trywait(wake) == 0)
-        continue;
-}
-
 void waiter_sleep(struct waiter *waiter, uint64_t ns) {
-    if (waiter)
-        sleep_on(&waiter->wake, ns);
-    else
+    if (!waiter) {
         clock_sleep_ns(ns);
+        return;
+    }
+    semaphore_wait_ns(&waiter->wake, ns);
+    semaphore_empty(&waiter->wake);
 }
 
 uint64_t waiter_span(uint64_t start, uint64_t deadline) {

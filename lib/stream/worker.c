@@ -3,17 +3,17 @@
 #include "stream/worker.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/condition.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "stream/context.h"
 #include "stream/stream.h"
 #include "stream/worker_commands.h"
+#include "system/clocks.h"
+#include "system/conditions.h"
 
 static const uint64_t IDLE_NS = 5 * CLOCK_SECOND;
 
@@ -56,7 +56,7 @@ static void spin(void) {
     uint64_t until = clock_now_ns() + SPIN_NS;
     pthread_mutex_unlock(&pool_lock);
     while (!atomic_load_explicit(&tasks, memory_order_relaxed) && clock_now_ns() < until)
-        sched_yield();
+        system_yield();
     pthread_mutex_lock(&pool_lock);
     spinning = false;
 }

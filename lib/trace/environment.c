@@ -11,14 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/at_exit.h"
 #include "base/error.h"
 #include "base/setting.h"
 #include "base/text.h"
 #include "stream/observe.h"
-#include "trace/at_signal.h"
+#include "system/files.h"
+#include "system/processes.h"
+#include "system/signals.h"
 #include "trace/environment.h"
 #include "trace/export.h"
 #include "trace/profiler.h"
@@ -37,10 +38,9 @@ static void complain(const char *what) { fprintf(stderr, "clstream: no trace: %s
 /* Replaces "%p" in the file's own name by the process id. A folder's name keeps it: the folder exists. */
 static char *expand(const char *name) {
     struct text text = {0};
-    const char *slash = strrchr(name, '/');
-    const char *mark = strstr(slash ? slash : name, "%p");
+    const char *mark = strstr(file_last_name(name), "%p");
     if (mark)
-        text_printf(&text, "%.*s%ld%s", (int)(mark - name), name, (long)getpid(), mark + 2);
+        text_printf(&text, "%.*s%ld%s", (int)(mark - name), name, system_process(), mark + 2);
     else
         text_printf(&text, "%s", name);
     if (!text.failed)
@@ -110,6 +110,6 @@ __attribute__((constructor)) static void begin_trace(void) {
         return;
     if (begin(name, folder) || !at_exit_register(&handler, at_end))
         complain(cls_last_error_detail());
-    else if (trace_at_drain(at_drain), !trace_at_signal(at_signal))
+    else if (trace_at_drain(at_drain), !system_at_signal(at_signal))
         fprintf(stderr, "clstream: no trace if a signal ends the process: no thread\n");
 }

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a profile to a file, which appears under its name once it is complete. */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "trace/export.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "system/files.h"
+#include "system/processes.h"
 #include "trace/profiler.h"
 
 static const struct format {
@@ -40,29 +38,18 @@ static const struct format *find_format(const char *path, cls_profile_format for
 bool export_knows(const char *path) { return find_format(path, CLS_PROFILE_AUTO) != NULL; }
 
 static bool write_all(const char *path, const struct text *text) {
-    FILE *file = fopen(path, "wbe");
+    FILE *file = file_open(path, "w");
     if (!file)
         return false;
     bool good = fwrite(text->bytes, 1, text->length, file) == text->length;
     return fclose(file) == 0 && good;
 }
 
-/* Devices and pipes are written in place, as they cannot be replaced; so are descriptors under /dev. Files in
- * shared memory (/dev/shm) are ordinary files. A dangling symbolic link is written through, so that it leads to
- * the new file. */
-static bool is_special(const char *path) {
-    struct stat there;
-    const bool is_device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
-    if (is_device || stat(path, &there) != 0)
-        return is_device || lstat(path, &there) == 0;
-    return !S_ISREG(there.st_mode);
-}
-
 /* The length of the path cut so that its last component has room for a suffix. */
 static size_t length_beside(const char *path, size_t suffix) {
-    const char *slash = strrchr(path, '/');
-    const size_t folder = slash ? (size_t)(slash + 1 - path) : 0, length = strlen(path);
-    return length - folder + suffix > NAME_MAX ? folder + NAME_MAX - suffix : length;
+    const size_t folder = (size_t)(file_last_name(path) - path), length = strlen(path);
+    const size_t most = file_most_name();
+    return length - folder + suffix > most ? folder + most - suffix : length;
 }
 
 static cls_status no_name(void) { return error_no_memory("for a file's name"); }
@@ -72,16 +59,16 @@ static cls_status replace(const char *path, const struct text *text) {
     static _Atomic unsigned parts;
     char suffix[64];
     struct text part = {0};
-    const int length = snprintf(suffix, sizeof suffix, ".part-%ld-%u", (long)getpid(),
+    const int length = snprintf(suffix, sizeof suffix, ".part-%ld-%u", system_process(),
                                 atomic_fetch_add(&parts, 1));
     text_append(&part, path, length_beside(path, (size_t)length));
     text_append(&part, suffix, (size_t)length);
     if (part.failed)
         return no_name();
     cls_status status = CLS_SUCCESS;
-    if (!write_all(part.bytes, text) || rename(part.bytes, path) != 0) {
+    if (!write_all(part.bytes, text) || !file_replace(part.bytes, path)) {
         status = error_set(CLS_ERROR_IO, "%s: %s", path, strerror(errno));
-        unlink(part.bytes);
+        file_remove(part.bytes);
     }
     free(part.bytes);
     return status;
@@ -89,10 +76,10 @@ static cls_status replace(const char *path, const struct text *text) {
 
 /* A symbolic link goes on leading to the file. */
 static cls_status write_file(const char *path, const struct text *text) {
-    if (is_special(path))
+    if (file_is_written_in_place(path))
         return write_all(path, text) ? CLS_SUCCESS
                                      : error_set(CLS_ERROR_IO, "%s: %s", path, strerror(errno));
-    char *end = realpath(path, NULL);
+    char *end = file_resolve(path);
     if (!end && errno == ENOMEM)
         return no_name();
     cls_status status = replace(end ? end : path, text);

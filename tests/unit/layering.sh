@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Dependencies point down only, by includes and by calls, and only lib/driver calls OpenCL.
+# Dependencies point down only, by includes and by calls; only lib/driver calls OpenCL, and only lib/system the system.
 set -eu
 . "$srcdir/tests/tap.sh"
 
 # Rooms from below to above.
-layers='base driver stream memory command check api ops trace coordinator batch graph pipeline'
+layers='system base driver stream memory command check api ops trace coordinator batch graph pipeline'
 
 # Libraries of their own, on the public interface.
 addons='mpi'
@@ -60,9 +60,49 @@ opencl_calls() {
     files_of $layers | grep -v /lib/driver/ | code_of | grep -E ':.*:(.*[^A-Za-z0-9_])?cl[A-Z][A-Za-z0-9]*' || true
 }
 
-# base/thread.h blocks the signals of the process in every thread of the library.
+# Headers of C11, and pthread.h, which MinGW has.
+plain_headers='assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp stdalign stdarg stdatomic
+    stdbool stddef stdint stdio stdlib stdnoreturn string tgmath time uchar wchar wctype pthread'
+
+# What those headers declare beyond C11, what Windows does another way, and what tells systems apart.
+systems_own='open_memstream|fmemopen|fdopen|fileno|getline|fopen|freopen|remove|rename|tmpfile|getenv|setenv|putenv|environ|realpath'
+systems_own="$systems_own|mkstemp|aligned_alloc|posix_memalign|strerror_r|strsignal|str(n)?casecmp|clock_[a-z]+time|nanosleep|localtime_r|gmtime_r"
+systems_own="$systems_own|newlocale|uselocale|sched_yield|sem_[a-z]+|pthread_sigmask|pthread_atfork|pthread_[gs]etname_np|pthread_kill"
+systems_own="$systems_own|pthread_condattr_setclock|pthread_cond_timedwait|atexit|getpid|raise|sigaction|ssize_t|pid_t|off_t"
+systems_own="$systems_own|_WIN32|_WIN64|__MINGW[0-9]*__|__linux__|__APPLE__|__unix__|_GNU_SOURCE|_XOPEN_SOURCE|_POSIX_C_SOURCE"
+
+# Of "file:line: text" those that name what is the system's.
+of_the_system() {
+    awk -v plain="$plain_headers" -v own="(^|[^A-Za-z0-9_.>])($systems_own)([^A-Za-z0-9_]|\$)" '
+        BEGIN { n = split(plain, list, "[ \n]+"); for (i = 1; i <= n; i++) allowed[list[i] ".h"] = 1
+            n = split("utlist uthash xxhash clblast_c vkFFT config", list, " ")
+            for (i = 1; i <= n; i++) allowed[list[i] ".h"] = 1 }
+        { text = $0; sub(/^[^:]*:[0-9]*: /, "", text) }
+        match(text, /^[ \t]*#[ \t]*include[ \t]*<[^>]*>/) {
+            header = text; sub(/^[^<]*</, "", header); sub(/>.*/, "", header)
+            if (!(header in allowed) && header !~ /^(clstream|CL)\//) print $1 " " header " is of lib/system"
+            next
+        }
+        text ~ own { print }'
+}
+
+outside_the_system() {
+    # shellcheck disable=SC2046,SC2086 # words
+    files_of ${layers#system } | code_of | grep -v "/driver/vkfft\.h:" | of_the_system # which is VkFFT's header
+}
+
+unfound_systems() {
+    for line in '#include <unistd.h>' '#include <sys/mman.h>' 'x = getenv("");' '#ifdef _WIN32'; do
+        [ -n "$(echo "planted.c:1: $line" | of_the_system)" ] || echo "$line is not found"
+    done
+    for line in '#include <pthread.h>' '#include <CL/cl.h>' 'a->remove(b);'; do
+        [ -z "$(echo "planted.c:1: $line" | of_the_system)" ] || echo "$line is refused"
+    done
+}
+
+# system/threads.h blocks the signals of the process in every thread of the library.
 own_threads() {
-    grep -n 'pthread_create(' -r "$srcdir/lib" | grep -v '/base/thread\.c:' | grep -v '/mpi/comm\.c:'
+    grep -n 'pthread_create(' -r "$srcdir/lib" | grep -v '/system/[a-z]*_threads\.c:' | grep -v '/mpi/comm\.c:'
     return 0
 }
 
@@ -198,14 +238,16 @@ shared_handle_types() {
 # A switch over an enumeration names every case, so that the compiler asks for one that is forgotten.
 # Of a device's name, a seed and the checkers' words, which are texts.
 environment_readers() {
-    grep -rn '[^_a-z]getenv(' "$srcdir/lib" --include='*.c' |
-        grep -v -e lib/base/setting.c -e '"CLSTREAM_DEVICE"' -e '"CLSTREAM_TRIAL_SEED"' -e '"CLSTREAM_CHECK"' || true
+    grep -rn '[^_a-z]system_variable(' "$srcdir/lib" --include='*.c' |
+        grep -v -e lib/base/setting.c -e lib/system/ -e '"CLSTREAM_DEVICE"' -e '"CLSTREAM_TRIAL_SEED"' -e '"CLSTREAM_CHECK"' || true
 }
 defaults() { grep -n '^ *default:' -r "$srcdir/lib" --include='*.c' || true; }
 
 check "only lib/driver names OpenCL functions" "$(opencl_calls)"
 check "includes point down only" "$(upward_includes)"
-check "only base/thread.c starts threads" "$(own_threads)"
+check "only lib/system starts threads" "$(own_threads)"
+check "only lib/system names what is of POSIX or of Windows" "$(outside_the_system)"
+check "a planted header, function and macro of a system would be found" "$(unfound_systems)"
 all_calls=$(calls)
 if [ -n "$all_calls" ]; then
     check "calls point down only" "$(echo "$all_calls" | upward_calls)"

@@ -416,7 +416,7 @@ static bool hear(const int ends[2]) {
 static int make_the_entry(void *arg) {
     const struct talk *talk = arg;
     struct cache_claim claim;
-    CHECK(cache_claim_begin(CACHE_PROGRAM, key, &claim) && claim.file >= 0);
+    CHECK(cache_claim_begin(CACHE_PROGRAM, key, &claim) && claim.lock != FILE_UNLOCKED);
     CHECK(tell(talk->from_maker) && hear(talk->to_maker));
     clock_sleep_ns(50 * 1000 * 1000); /* who waits is to come to it */
     cache_store(CACHE_PROGRAM, key, sample());
@@ -427,7 +427,7 @@ static int make_the_entry(void *arg) {
 static int die_with_claim(void *arg) {
     struct cache_claim claim;
     (void)arg;
-    CHECK(cache_claim_begin(CACHE_PROGRAM, key, &claim) && claim.file >= 0);
+    CHECK(cache_claim_begin(CACHE_PROGRAM, key, &claim) && claim.lock != FILE_UNLOCKED);
     return 0;
 }
 
@@ -473,7 +473,7 @@ static void claim_of_a_dead_process_is_nobodys(void **state) {
     assert_int_equal(child_run(die_with_claim, NULL), 0);
     assert_int_equal(scratch_count(".clsb-making", NULL, 0), 1);
     assert_true(cache_claim_begin(CACHE_PROGRAM, key, &claim));
-    assert_true(claim.file >= 0);
+    assert_true(claim.lock != FILE_UNLOCKED);
     cache_claim_end(&claim);
     assert_int_equal(scratch_count(".clsb-making", NULL, 0), 0);
 }

@@ -4,22 +4,22 @@
  * outside it returns: the interrupted thread may hold locks that the writer needs. After a fault it must not return, so it
  * waits, as long as the writer could reasonably take.
  */
-#define _GNU_SOURCE /* dladdr, SA_RESTART, SIGTRAP */
-#include "trace/at_signal.h"
+#define _GNU_SOURCE /* SA_RESTART, SIGTRAP */
+#include "system/signals.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/thread.h"
+#include "system/clocks.h"
+#include "system/libraries.h"
+#include "system/semaphores.h"
+#include "system/threads.h"
 
 static const int from_outside[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE, SIGALRM,
                                    SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
@@ -28,11 +28,12 @@ static const int faults[] = {SIGILL, SIGABRT, SIGFPE, SIGSEGV, SIGBUS, SIGSYS, S
 enum { COUNT_OUTSIDE = sizeof from_outside / sizeof *from_outside };
 enum { COUNT_FAULTS = sizeof faults / sizeof *faults };
 
-static const uint64_t MOST_NS = 5 * CLOCK_SECOND;
+static const uint64_t MOST_NS = 5 * SYSTEM_SECOND_NS, LOOK_NS = 1000 * 1000,
+                      RETAKE_NS = 50 * 1000 * 1000;
 
 static void (*write_out)(bool is_fault);
 static pid_t process;
-static sem_t wake;
+static struct semaphore wake;
 static _Atomic int taken;         /* the first signal */
 static _Atomic uint64_t taken_ns; /* when; 0: none yet */
 static _Atomic bool done;
@@ -53,8 +54,8 @@ static void end_by(int number) {
 }
 
 static void await_writer(void) {
-    while (!atomic_load(&done) && clock_now_ns() - atomic_load(&taken_ns) < MOST_NS)
-        clock_sleep_ns(CLOCK_MS);
+    while (!atomic_load(&done) && system_now_ns() - atomic_load(&taken_ns) < MOST_NS)
+        system_sleep_ns(LOOK_NS);
 }
 
 static void on_signal(int number) {
@@ -63,26 +64,27 @@ static void on_signal(int number) {
     if (getpid() != process) {
         end_by(number);
     } else {
-        if (atomic_compare_exchange_strong(&taken_ns, &none, clock_now_ns())) {
+        if (atomic_compare_exchange_strong(&taken_ns, &none, system_now_ns())) {
             atomic_store(&taken, number);
-            sem_post(&wake);
+            semaphore_post(&wake);
         }
         if (is_fault(number))
             await_writer();
         if (number == SIGABRT && atomic_load(&displaced))
             atomic_load (&displaced)(number);
-        if (is_fault(number) || clock_now_ns() - atomic_load(&taken_ns) >= MOST_NS)
+        if (is_fault(number) || system_now_ns() - atomic_load(&taken_ns) >= MOST_NS)
             end_by(number);
     }
     errno = before;
 }
 
 static bool is_of_compiler(void (*handler)(int)) {
-    Dl_info info;
     void *address;
     memcpy(&address, &handler, sizeof address);
-    return dladdr(address, &info) && info.dli_fname &&
-           (strstr(info.dli_fname, "LLVM") || strstr(info.dli_fname, "pocl"));
+    char *file = library_of(address);
+    const bool is = file && (strstr(file, "LLVM") || strstr(file, "pocl"));
+    free(file);
+    return is;
 }
 
 /* When PoCL compiles for the first time, LLVM puts handlers of its own over those that are there. They put them back and
@@ -99,17 +101,10 @@ static void retake_abort(void) {
 
 /* Waits for the signal, and looks again and again whether the handler is still there. */
 static void await_signal(void) {
-    for (;;) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 50 * 1000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        if (!sem_timedwait(&wake, &until))
-            return;
-        if (errno == ETIMEDOUT)
+    enum semaphore_wait result;
+    while ((result = semaphore_wait_ns(&wake, RETAKE_NS)) != SEMAPHORE_TAKEN)
+        if (result == SEMAPHORE_LATE)
             retake_abort();
-    }
 }
 
 static void *writer(void *arg) {
@@ -131,10 +126,10 @@ static void handle(int number) {
         sigaction(number, &ours, NULL);
 }
 
-bool trace_at_signal(void (*write)(bool is_fault)) {
+bool system_at_signal(void (*write)(bool is_fault)) {
     write_out = write;
     process = getpid();
-    if (sem_init(&wake, 0, 0) || thread_start(NULL, "clstream trace", writer, NULL))
+    if (!semaphore_init(&wake) || system_thread_start(NULL, "clstream trace", writer, NULL))
         return false;
     for (size_t i = 0; i < COUNT_OUTSIDE; i++)
         handle(from_outside[i]);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The system's monotonic clock, and giving a processor away. */
+#ifndef CLSTREAM_SYSTEM_CLOCKS_H
+#define CLSTREAM_SYSTEM_CLOCKS_H
+
+#include <sched.h>
+#include <stdint.h>
+#include <time.h>
+
+#define SYSTEM_SECOND_NS UINT64_C(1000000000)
+
+static inline struct timespec system_timespec(uint64_t ns) {
+    return (struct timespec){(time_t)(ns / SYSTEM_SECOND_NS), (long)(ns % SYSTEM_SECOND_NS)};
+}
+
+/* Nanoseconds; on Windows those of winpthreads, by the performance counter. */
+static inline uint64_t system_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SYSTEM_SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/* Sleeps at least `ns`; a signal may cut it short. */
+#ifdef _WIN32
+void system_sleep_ns(uint64_t ns);
+#else
+static inline void system_sleep_ns(uint64_t ns) {
+    const struct timespec span = system_timespec(ns);
+    nanosleep(&span, 0);
+}
+#endif
+
+/* Lets another thread have the processor. */
+static inline void system_yield(void) { sched_yield(); }
+
+#endif
