@@ -12,6 +12,30 @@ for cls_dir in "$prefix" "$exec_prefix" "$bindir" "$libdir" "$includedir" "$data
 done
 ])
 
+dnl CLS_SYSTEM: which half of lib/system is built. For Windows: no pkg-config that knows this machine's libraries, and copies
+dnl of the headers that are the same everywhere, because no folder of this machine's headers may be searched.
+AC_DEFUN([CLS_SYSTEM], [
+AC_REQUIRE([AC_CANONICAL_HOST])
+AC_REQUIRE([PKG_PROG_PKG_CONFIG])
+AS_CASE([$host_os], [mingw*], [cls_windows=yes], [cls_windows=no])
+AM_CONDITIONAL([WINDOWS], [test "x$cls_windows" = xyes])
+AS_IF([test "x$cls_windows" = xyes], [
+    AC_CHECK_TOOL([DLLTOOL], [dlltool])
+    AC_SUBST([SYSTEM_CPPFLAGS], [-D__USE_MINGW_ANSI_STDIO=1])
+    AS_IF([test "x$cross_compiling" = xyes && test -z "$PKG_CONFIG_LIBDIR"],
+        [AS_CASE([$PKG_CONFIG], [*$host_alias-*], [], [PKG_CONFIG=])])
+    cls_headers=
+    for cls_header in CL/cl.h xxhash.h uthash.h utlist.h; do
+        AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <$cls_header>]])], [], [
+            cls_headers=`pwd`/host-include
+            $MKDIR_P "$cls_headers"
+            cp -RL /usr/include/`echo $cls_header | $SED 's,/.*,,'` "$cls_headers"
+            AS_CASE([$cls_header], [xxhash.h], [cp -L /usr/include/xxh3.h "$cls_headers"])])
+    done
+    AS_IF([test -n "$cls_headers"], [CPPFLAGS="$CPPFLAGS -I$cls_headers"])
+], [AC_SEARCH_LIBS([dlopen], [dl])])
+])
+
 dnl CLS_CHECK_C11: fails unless the compiler takes C11 with atomics; sets STD_CFLAGS.
 AC_DEFUN([CLS_CHECK_C11], [
 AC_MSG_CHECKING([whether $CC takes -std=c11 and has atomics])
@@ -44,6 +68,30 @@ static void *run(void *arg) { return arg; }
 CFLAGS=$cls_save_CFLAGS
 AC_SUBST([PTHREAD_CFLAGS], [-pthread])
 AC_SUBST([PTHREAD_LIBS], [-pthread])
+])
+
+dnl CLS_CHECK_OPENCL: the loader: what pkg-config knows, or the caller's OPENCL_LIBS; for Windows else an import library, which the
+dnl linker finds, or which is made of the names in cl.h (the conditional MAKE_OPENCL_IMPORTS).
+AC_DEFUN([CLS_CHECK_OPENCL], [
+cls_make_imports=no
+AS_IF([test "x$cls_windows" = xyes && test -z "$OPENCL_LIBS"], [
+    cls_save_LIBS=$LIBS
+    LIBS="$LIBS -lOpenCL"
+    AC_MSG_CHECKING([for an import library of OpenCL.dll])
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <CL/cl.h>]], [[return clGetPlatformIDs(0, 0, 0);]])],
+        [AC_MSG_RESULT([yes])
+         OPENCL_LIBS=-lOpenCL],
+        [AC_MSG_RESULT([no; it is made of the names in cl.h])
+         OPENCL_LIBS='-L$(abs_top_builddir)/lib/imports -lOpenCL'
+         cls_make_imports=yes])
+    LIBS=$cls_save_LIBS])
+AM_CONDITIONAL([MAKE_OPENCL_IMPORTS], [test "x$cls_make_imports" = xyes])
+AS_IF([test -z "$PKG_CONFIG" && test -z "$OPENCL_LIBS"],
+    [AC_MSG_ERROR([pkg-config not found. Debian and Ubuntu: apt install pkgconf])])
+AS_IF([test "x$cls_windows" = xyes], [AC_SUBST([OPENCL_CFLAGS])
+     AC_SUBST([OPENCL_LIBS])],
+    [PKG_CHECK_MODULES([OPENCL], [OpenCL], [],
+        [AC_MSG_ERROR([no OpenCL loader found. Debian and Ubuntu: apt install ocl-icd-opencl-dev opencl-headers])])])
 ])
 
 dnl CLS_CHECK_VERSION_SCRIPT: sets the conditional HAVE_VERSION_SCRIPT.

@@ -8,6 +8,8 @@
 
 #include <clstream/status.h>
 
+#include "system/formats.h"
+
 enum { SHORT_DETAIL = 512 };
 
 /* `long_text` holds the detail if it is set, otherwise `text` does. */
@@ -21,14 +23,14 @@ struct detail {
 /* Stores the message for this thread and returns `status`. Never fails: without memory for a long
  * message (a compiler's log) it is cut to what fits the thread's static space. */
 cls_status error_set(cls_status status, const char *format, ...)
-    __attribute__((cold, format(printf, 2, 3)));
+    __attribute__((cold, format(SYSTEM_PRINTF, 2, 3)));
 
 /* As error_set, with the driver's own code behind it. */
 cls_status error_set_code(cls_status status, int code, const char *format, ...)
-    __attribute__((cold, format(printf, 3, 4)));
+    __attribute__((cold, format(SYSTEM_PRINTF, 3, 4)));
 
 /* CLS_ERROR_OUT_OF_MEMORY with the message "no memory " and what for: "for a stream", "to plan a batch". */
-cls_status error_no_memory(const char *what, ...) __attribute__((cold, format(printf, 1, 2)));
+cls_status error_no_memory(const char *what, ...) __attribute__((cold, format(SYSTEM_PRINTF, 1, 2)));
 
 /* How many messages this thread has stored; tells whether a call of foreign code has left one. */
 unsigned long error_count(void);

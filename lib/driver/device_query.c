@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "driver/device_state.h"
+#include "driver/loader.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
 #include "driver/status.h"
@@ -171,9 +172,10 @@ static unsigned parse_version(const char *text) {
 }
 
 static unsigned lower_version(const struct answers *a) {
-    unsigned device = parse_version(a->version);
-    unsigned platform = parse_version(a->platform_version);
-    return device < platform ? device : platform;
+    const unsigned platform = parse_version(a->platform_version), loader = loader_version();
+    unsigned lowest = parse_version(a->version);
+    lowest = platform < lowest ? platform : lowest;
+    return loader < lowest ? loader : lowest;
 }
 
 static const char *why_unusable(const struct answers *a) {

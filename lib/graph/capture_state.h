@@ -59,7 +59,7 @@ cls_status capture_refusal(const struct capture *capture);
 
 /* Makes an active capture invalid. No effect on one that is invalid or has ended: the first reason stays. */
 void capture_invalidate(struct capture *capture, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(SYSTEM_PRINTF, 2, 3)));
 
 /* False: no memory. */
 bool frontier_add(struct frontier *frontier, unsigned node);

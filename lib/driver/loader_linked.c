@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* The library is linked to a loader of its headers' version. */
+#include "driver/loader.h"
+
+unsigned loader_version(void) { return 300; }

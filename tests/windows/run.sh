@@ -1,0 +1,162 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The library for Windows, built with MinGW-w64 in the folder windows/ and run by Wine on the OpenCL drivers of this machine.
+# A point is a program, and says how many of its tests passed. Wine is not Windows: what it lacks, Windows may have.
+#
+#   WINDOWS_TESTS="tests/api/test_order ..."   those programs, in place of tests/windows/programs
+#   TEST_EFFORT=long                           all that can be built for Windows
+set -u
+. "$srcdir/tests/tap.sh"
+host=x86_64-w64-mingw32
+work=$PWD/windows
+jobs=$(nproc 2>/dev/null || echo 2)
+wine=$(command -v wine64 || ls /usr/lib/wine/wine64 2>/dev/null)
+compiler=$(command -v $host-gcc-posix || command -v $host-gcc)
+libraries=$(echo "Z:$work/build/lib/.libs;Z:/usr/$host/lib" | tr / '\\')
+export WINEPATH="$libraries" CMOCKA_MESSAGE_OUTPUT=TAP
+export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINEARCH=win64 DISPLAY=''
+
+untried() {
+    [ -n "$compiler" ] || { echo "no MinGW-w64 (Debian: gcc-mingw-w64-x86-64)"; return; }
+    [ -n "$wine" ] || echo "no wine64"
+}
+
+# cmocka of Debian's source package, with apt's lists in a folder of its own; CMOCKA_SOURCE names one that is there.
+fetch_cmocka() {
+    mkdir -p "$work/cmocka/lists/partial" "$work/cmocka/cache"
+    cd "$work/cmocka" || return
+    echo 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main' >sources
+    for step in update 'source --download-only cmocka'; do
+        # shellcheck disable=SC2086 # words
+        apt-get -q -o Dir::Etc::SourceList="$PWD/sources" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$PWD/lists" \
+            -o Dir::Cache="$PWD/cache" -o APT::Sandbox::User="$(id -un)" $step || return
+    done
+    dpkg-source -x cmocka_*.dsc source
+}
+
+build_cmocka() {
+    source=${CMOCKA_SOURCE:-$work/cmocka/source}
+    [ -e "$source/src/cmocka.c" ] || (fetch_cmocka) || return
+    mkdir -p "$work/include" "$work/lib"
+    for header in ASSERT_H INTTYPES_H IO_H MALLOC_H STDINT_H STDIO_H STDLIB_H STRING_H TIME_H SIGNAL_H SNPRINTF VSNPRINTF MALLOC \
+        GCC_THREAD_LOCAL_STORAGE; do
+        echo "#define HAVE_$header 1"
+    done >"$work/include/config.h"
+    cp "$source"/include/cmocka*.h "$work/include"
+    $compiler -O1 -w -DHAVE_CONFIG_H -D__USE_MINGW_ANSI_STDIO=1 -I"$work/include" -c "$source/src/cmocka.c" -o "$work/lib/cmocka.o" &&
+        rm "$work/include/config.h" &&
+        $compiler -O1 -c "$srcdir/tests/windows/alarm.c" -o "$work/lib/alarm.o" &&
+        $host-ar cr "$work/lib/libcmocka.a" "$work/lib/cmocka.o" "$work/lib/alarm.o"
+}
+
+build_library() {
+    mkdir -p "$work/build" && cd "$work/build" &&
+        "$srcdir/configure" -q --host=$host --enable-werror --enable-static --disable-lto \
+            CC="${WINDOWS_CC:-$compiler}" CFLAGS='-O1 -g' CMOCKA_CFLAGS="-I$work/include" CMOCKA_LIBS="-L$work/lib -lcmocka" &&
+        make -j"$jobs" lib/libclstream.la lib/libinternal.la
+}
+
+# What the DLL exports and the map does not have, or the other way round.
+export_differences() {
+    $host-objdump -p "$work/build/lib/.libs/libclstream-0.dll" | sed -n 's/^.*\] *\(+base\[ *[0-9]*\]\)\{0,1\} *[0-9a-f]* *\(cls_[a-z0-9_]*\)$/\2/p' |
+        sort -u >"$work/exported"
+    sed -n 's/^ *\(cls_[a-z0-9_]*\);$/\1/p' "$srcdir/lib/clstream.map" | sort -u >"$work/wanted"
+    diff "$work/wanted" "$work/exported" | grep '^[<>]'
+    [ -s "$work/exported" ] || echo 'nothing is exported'
+}
+
+# Names of other libraries that the DLL needs, but the system's and those of the zip.
+foreign_libraries() {
+    $host-objdump -p "$work/build/lib/.libs/libclstream-0.dll" | sed -n 's/.*DLL Name: //p' |
+        grep -vixE 'kernel32\.dll|msvcrt\.dll|opencl\.dll|libwinpthread-1\.dll'
+}
+
+# The test programs: POSIX's functions that they use come from tests/windows/posix.h, and no warning is an error.
+build_tests() {
+    cd "$work/build" || return
+    flags=$(sed -n 's/^CPPFLAGS = //p' Makefile)
+    # shellcheck disable=SC2046 # words
+    make -k -j"$jobs" WARN_CFLAGS= CPPFLAGS="$flags -I$srcdir/tests/windows/include -include $srcdir/tests/windows/posix.h" \
+        $(printf '%s.exe ' "$@")
+}
+
+# run SECONDS PROGRAM ARGUMENT...
+run() {
+    seconds=$1
+    shift
+    timeout "$seconds" "$wine" "$@" 2>&1 | tr -d '\r'
+}
+
+# One point: a program of cmocka's tests.
+point() {
+    case $1 in
+    tests/unit/*) exe=$work/build/$1.exe ;;
+    *) exe=$work/build/${1%/*}/.libs/${1##*/}.exe ;;
+    esac
+    [ -e "$exe" ] || exe=$work/build/$1.exe
+    reason=$(sed -n "s,^$1 ,,p" "$srcdir/tests/windows/left_out")
+    if [ -n "$reason" ]; then
+        skip "$1" "$reason"
+        return
+    fi
+    if [ ! -e "$exe" ]; then
+        check "$1" "$(grep -h "error:" "$work/tests.log" | grep "$1\.c" | head -n 5; echo 'it was not built')"
+        return
+    fi
+    run 300 "$exe" >"$work/out"
+    good=$(grep -c '^ok' "$work/out") bad=$(grep -c '^not ok' "$work/out") left=$(grep -c '^ok.*# *SKIP' "$work/out")
+    planned=$(sed -n 's/^1\.\.//p' "$work/out" | tail -n 1)
+    passed_tests=$((passed_tests + good - left)) skipped_tests=$((skipped_tests + left)) failed_tests=$((failed_tests + bad))
+    findings=
+    [ "$bad" = 0 ] && [ -n "$planned" ] && [ "$planned" = "$good" ] || findings=$(grep -v '^ok' "$work/out" | tail -n 15; echo "$good of ${planned:-?}")
+    check "$1: $((good - left)) passed, $left skipped" "$findings"
+}
+
+# The cases of tests/windows/ends.c, each a process.
+ends() {
+    $compiler -O1 -I"$work/build/include" -I"$srcdir/include" "$srcdir/tests/windows/ends.c" -o "$work/ends.exe" >"$work/ends.log" 2>&1
+    for case in 'exit a program that ends with work pending' 'unload a library that is let go stays' \
+        'thread threads that used the library end' 'names files whose names no code page has, with lines of Windows'; do
+        name=${case%% *}
+        check "${case#* }" "$(cd "$work" && timeout 60 "$wine" ends.exe "$name" 2>&1 || echo "ends.exe $name: $?")"
+    done
+    if command -v script >/dev/null; then
+        check 'Ctrl-C: the trace is written' "$(cd "$work" && rm -f ended.json
+            CLSTREAM_TRACE=ended.json timeout 60 script -qec "'$wine' ends.exe ctrl-c" /dev/null </dev/null >out 2>&1
+            grep -q clstream ended.json 2>/dev/null || { echo 'no trace'; cat out; })"
+    else
+        skip 'Ctrl-C: the trace is written' 'no script, which makes a terminal'
+    fi
+}
+
+reason=$(untried)
+if [ -n "$reason" ]; then
+    skip 'the library for Windows' "$reason"
+    finish
+    exit 0
+fi
+mkdir -p "$work"
+if (build_library) >"$work/library.log" 2>&1; then
+    check 'the library is built for Windows without a warning' ''
+else
+    check 'the library is built for Windows without a warning' "$(tail -n 20 "$work/library.log")"
+    finish
+    exit 1
+fi
+check 'the DLL exports what the map says' "$(export_differences)"
+check 'the DLL needs the system, OpenCL.dll and winpthreads alone' "$(foreign_libraries)"
+ends
+programs=${WINDOWS_TESTS:-$(grep -v '^#' "$srcdir/tests/windows/programs")}
+[ "${TEST_EFFORT-}" != long ] || programs=$PROGRAMS
+passed_tests=0 skipped_tests=0 failed_tests=0
+if (build_cmocka) >"$work/cmocka.log" 2>&1; then
+    # shellcheck disable=SC2046,SC2086 # words
+    (build_tests $(for program in $programs; do grep -q "^$program " "$srcdir/tests/windows/left_out" || echo "$program"; done)) >"$work/tests.log" 2>&1
+    for program in $programs; do
+        point "$program"
+    done
+    echo "# $passed_tests tests passed, $failed_tests failed, $skipped_tests skipped"
+else
+    skip 'test programs' 'no source of cmocka for MinGW: CMOCKA_SOURCE= names one'
+fi
+finish
