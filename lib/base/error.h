@@ -30,7 +30,8 @@ cls_status error_set_code(cls_status status, int code, const char *format, ...)
     __attribute__((cold, format(SYSTEM_PRINTF, 3, 4)));
 
 /* CLS_ERROR_OUT_OF_MEMORY with the message "no memory " and what for: "for a stream", "to plan a batch". */
-cls_status error_no_memory(const char *what, ...) __attribute__((cold, format(SYSTEM_PRINTF, 1, 2)));
+cls_status error_no_memory(const char *what, ...)
+    __attribute__((cold, format(SYSTEM_PRINTF, 1, 2)));
 
 /* How many messages this thread has stored; tells whether a call of foreign code has left one. */
 unsigned long error_count(void);

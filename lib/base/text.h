@@ -21,7 +21,8 @@ struct text {
 };
 
 void text_append(struct text *text, const char *bytes, size_t length);
-void text_printf(struct text *text, const char *format, ...) __attribute__((format(SYSTEM_PRINTF, 2, 3)));
+void text_printf(struct text *text, const char *format, ...)
+    __attribute__((format(SYSTEM_PRINTF, 2, 3)));
 
 /* Appends a number with so many decimals, or significant digits. The decimal point is a point in every locale. */
 void text_fixed(struct text *text, double value, int decimals);
