@@ -4,24 +4,14 @@
  * lacks: what OpenCL 1.2 does not have is looked up when it is first called. Devices count as no newer than the loader, so
  * a missing function is not called.
  */
+#ifndef CLS_OPENCL_DLOPEN
 #include <string.h>
 
 #include "driver/cl.h"
 #include "driver/loader.h"
 #include "system/libraries.h"
 
-unsigned loader_version(void) {
-    static const struct {
-        const char *function;
-        unsigned version;
-    } rows[] = {{"clCreateBufferWithProperties", 300},
-                {"clCreateProgramWithIL", 210},
-                {"clCreateCommandQueueWithProperties", 200}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (library_find(NULL, rows[i].function))
-            return rows[i].version;
-    return 120;
-}
+unsigned loader_version(void) { return loader_version_in(NULL); }
 
 /* Defines a function that calls the loader's own of this name, or else returns `otherwise`. Two threads may look it up. */
 #define LATE_CALL(type, name, parameters, arguments, otherwise)  \
@@ -68,3 +58,4 @@ void CL_API_CALL clSVMFree(cl_context context, void *memory) {
     if (call)
         call(context, memory);
 }
+#endif

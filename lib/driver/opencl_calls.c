@@ -2,11 +2,12 @@
 #include "driver/cl.h"
 
 #ifdef CLS_OPENCL_DLOPEN
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "driver/loader.h"
 
 /* --- calls above OpenCL 1.2, where the loader lacks them: each fails as one that the device lacks --- */
 
@@ -70,26 +71,17 @@ struct opencl_calls opencl_calls = {
 };
 
 static bool is_complete;
+static unsigned version;
 
 static void *open_loader(void) {
-    static const char *const names[] = {
-#if defined(CLS_OPENCL_LIBRARY)
-        CLS_OPENCL_LIBRARY,
-#elif defined(__APPLE__)
-        "/System/Library/Frameworks/OpenCL.framework/OpenCL",
-#elif defined(__ANDROID__)
-        "libOpenCL.so",
-        "/vendor/lib64/libOpenCL.so",
-        "/vendor/lib/libOpenCL.so",
+#ifdef CLS_OPENCL_LIBRARY
+    return library_open(CLS_OPENCL_LIBRARY);
 #else
-        "libOpenCL.so.1",
-        "libOpenCL.so",
-#endif
-    };
     void *loader = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !loader; i++)
-        loader = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (const char *const *name = library_opencl_names; *name && !loader; name++)
+        loader = library_open(*name);
     return loader;
+#endif
 }
 
 /* The loader stays: drivers call back until the process ends. */
@@ -105,9 +97,10 @@ static void load_opencl(void) {
     static void *const none;
     void *loader = open_loader();
     is_complete = loader;
+    version = loader ? loader_version_in(loader) : 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && loader; i++) {
         char *member = (char *)&opencl_calls + rows[i].offset;
-        void *symbol = dlsym(loader, rows[i].name);
+        void *symbol = library_find(loader, rows[i].name);
         if (symbol)
             memcpy(member, &symbol, sizeof symbol);
         else if (!memcmp(member, &none, sizeof none))
@@ -121,4 +114,7 @@ cl_int opencl_get_platform_ids(cl_uint room, cl_platform_id *platforms, cl_uint 
     return is_complete ? opencl_calls.clGetPlatformIDs_call(room, platforms, count)
                        : CL_PLATFORM_NOT_FOUND_KHR;
 }
+
+/* Asked for a device, which the first clGetPlatformIDs has found. */
+unsigned loader_version(void) { return version; }
 #endif

@@ -6,6 +6,9 @@
 /* Loads it for the rest of the process; NULL: there is none. */
 void *library_open(const char *name);
 
+/* The names of the OpenCL loader, by preference; NULL: the end. */
+extern const char *const library_opencl_names[];
+
 /* A function of the library, or of the loader of OpenCL (NULL); NULL: it has none of this name. The caller copies it into a
  * pointer to a function. */
 void *library_find(void *library, const char *function);

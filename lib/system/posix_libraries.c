@@ -13,6 +13,16 @@
 #include <execinfo.h>
 #endif
 
+const char *const library_opencl_names[] = {
+#if defined(__APPLE__)
+    "/System/Library/Frameworks/OpenCL.framework/OpenCL",
+#elif defined(__ANDROID__)
+    "libOpenCL.so", "/vendor/lib64/libOpenCL.so", "/vendor/lib/libOpenCL.so",
+#else
+    "libOpenCL.so.1", "libOpenCL.so",
+#endif
+    NULL};
+
 void *library_open(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
 
 void *library_find(void *library, const char *function) {

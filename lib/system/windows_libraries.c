@@ -9,6 +9,8 @@
 
 #include "system/windows_words.h"
 
+const char *const library_opencl_names[] = {"OpenCL.dll", NULL};
+
 /* From the system's own folder alone: a file of that name beside a program is not loaded. */
 void *library_open(const char *name) {
     wchar_t *wide = windows_wide(name);
