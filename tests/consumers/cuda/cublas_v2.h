@@ -13,7 +13,7 @@ typedef enum { CUBLAS_STATUS_SUCCESS = 0, CUBLAS_STATUS_EXECUTION_FAILED = 13 } 
 typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 } cublasOperation_t;
 typedef struct cublas_handle {
     cudaStream_t stream;
-} *cublasHandle_t;
+} * cublasHandle_t;
 
 inline const char *_cudaGetErrorEnum(cublasStatus_t status) {
     return status == CUBLAS_STATUS_SUCCESS ? "success" : cls_last_error_detail();
@@ -35,9 +35,10 @@ inline cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream
 }
 
 /* y = alpha op(a) x + beta y, where `a` has its columns one after the other: the transpose of the library's. */
-inline cublasStatus_t cublasDgemv(cublasHandle_t handle, cublasOperation_t op, int rows, int columns,
-                                  const double *alpha, const double *a, int ld, const double *x, int x_step,
-                                  const double *beta, double *y, int y_step) {
+inline cublasStatus_t cublasDgemv(cublasHandle_t handle, cublasOperation_t op, int rows,
+                                  int columns, const double *alpha, const double *a, int ld,
+                                  const double *x, int x_step, const double *beta, double *y,
+                                  int y_step) {
     cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
     cls_matrix matrix = cls_matrix();
     cls_vector in = cls_vector(), out = cls_vector();
@@ -63,8 +64,9 @@ inline cublasStatus_t cublasDgemv(cublasHandle_t handle, cublasOperation_t op, i
     config.transpose_a = op == CUBLAS_OP_N;
     config.alpha = *alpha;
     config.beta = *beta;
-    return cls_gemv_async(matrix, in, out, &config, handle->stream) == CLS_SUCCESS ? CUBLAS_STATUS_SUCCESS
-                                                                                   : CUBLAS_STATUS_EXECUTION_FAILED;
+    return cls_gemv_async(matrix, in, out, &config, handle->stream) == CLS_SUCCESS
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 #endif
