@@ -4,17 +4,13 @@
 
 #include "check_part.h"
 #include "command.h"
+#include "platform.h"
 #include "size.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,7 +84,7 @@ void check_say_status(const struct check *check, const char *subject, const char
 static int report_head(struct check *check) {
     cls_device_info info = CLS_DEVICE_INFO_INIT;
     struct failure failure = {.set = false};
-    struct utsname system;
+    char system[LINE / 2];
     cls_status status = cls_device_get_info(check->device, &info);
     if (status) {
         fail_status(&failure, status, "no device");
@@ -100,9 +96,8 @@ static int report_head(struct check *check) {
     check_say(check, CHECK_HEAD, "platform", "%s", info.platform);
     check_say(check, CHECK_HEAD, "version", "%s", info.version);
     check_say(check, CHECK_HEAD, "driver", "%s", info.driver_version);
-    if (uname(&system) >= 0)
-        check_say(check, CHECK_HEAD, "system", "%s %s, %s", system.sysname, system.release,
-                  system.machine);
+    if (platform_describe(system, sizeof system))
+        check_say(check, CHECK_HEAD, "system", "%s", system);
     check_say(check, CHECK_HEAD, "seed", "%llu", (unsigned long long)check->seed);
     return TOOL_OK;
 }
@@ -160,21 +155,19 @@ static void take_line(char *line) {
 }
 
 /* Prints what arrives until the child closes its end; false when the time is over. */
-static bool take_lines(int descriptor) {
+static bool take_lines(const struct platform_child *child) {
     char line[LINE * 2];
     size_t used = 0;
     const time_t until = time(NULL) + limit_s;
     for (;;) {
-        struct pollfd ready = {descriptor, POLLIN, 0};
         const time_t left = until - time(NULL);
         if (left <= 0)
             return false;
-        if (poll(&ready, 1, (int)left * 1000) <= 0)
+        const int64_t n =
+            platform_receive(child, line + used, sizeof line - 1 - used, (unsigned)left);
+        if (n < 0)
             continue;
-        const ssize_t n = read(descriptor, line + used, sizeof line - 1 - used);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
+        if (n == 0)
             return true;
         used += (size_t)n;
         line[used] = '\0';
@@ -193,34 +186,32 @@ static bool take_lines(int descriptor) {
 
 /* --- */
 
-static void exec_part(const char *self, const struct part *part, const char *device,
-                      int descriptor) {
-    char number[16], drawn[24];
-    snprintf(number, sizeof number, "%d", descriptor);
-    snprintf(drawn, sizeof drawn, "%llu", (unsigned long long)seed);
+static bool start_part(struct platform_child *child, const char *self, const struct part *part,
+                       const char *device) {
+    char line[PLATFORM_NUMBER], drawn[24];
     const char *option = device ? "--device" : NULL; /* ends the arguments where there is none */
-    execl("/proc/self/exe", self, "check", "--part", part->name, "--report", number, "--seed",
-          drawn, option, device, (char *)NULL);
-    execlp(self, self, "check", "--part", part->name, "--report", number, "--seed", drawn, option,
-           device, (char *)NULL);
-    _exit(127);
+    const char *const arguments[] = {self,     "check", "--part", part->name, "--report", line,
+                                     "--seed", drawn,   option,   device,     NULL};
+    snprintf(drawn, sizeof drawn, "%llu", (unsigned long long)seed);
+    return platform_start(child, arguments, line);
 }
 
 /* Says how the process ended unless it ended well; false for a head that did not. `well`: no line of the part is a
  * failure. */
-static bool print_end(const struct part *part, int state, bool in_time, bool well) {
+static bool print_end(const struct part *part, const struct platform_end *end, bool in_time,
+                      bool well) {
     char text[LINE];
-    if (!part->title && in_time && WIFEXITED(state))
-        return WEXITSTATUS(state) == TOOL_OK;
+    if (!part->title && in_time && end->status >= 0)
+        return end->status == TOOL_OK;
     if (!in_time)
         snprintf(text, sizeof text, "did not end within %d s (--limit), and was killed", limit_s);
-    else if (WIFSIGNALED(state))
-        snprintf(text, sizeof text, "the process crashed: %s", strsignal(WTERMSIG(state)));
-    else if (WEXITSTATUS(state))
-        snprintf(text, sizeof text, "the process ended with status %d", WEXITSTATUS(state));
+    else if (end->status < 0)
+        snprintf(text, sizeof text, "the process crashed: %s", end->crashed);
+    else if (end->status)
+        snprintf(text, sizeof text, "the process ended with status %d", end->status);
     else if (part->ends && well)
         print_line(CHECK_PASSED, part->ends, "");
-    if (!in_time || WIFSIGNALED(state) || WEXITSTATUS(state))
+    if (!in_time || end->status)
         print_line(CHECK_FAILED, part->name, text);
     return part->title != NULL;
 }
@@ -228,29 +219,20 @@ static bool print_end(const struct part *part, int state, bool in_time, bool wel
 /* False when the head of the report cannot be had, or there is no process, which is said. */
 static bool run_in_child(const char *self, const struct part *part, const char *device) {
     struct failure failure = {.set = false};
-    int ends[2] = {-1, -1}, state = 0;
+    struct platform_child child;
+    struct platform_end end;
     const unsigned failures = tally[CHECK_FAILED];
     if (part->title)
         printf("\n%s\n", part->title);
     fflush(stdout);
-    const pid_t child = pipe(ends) ? -1 : fork();
-    if (child == 0) {
-        close(ends[0]);
-        exec_part(self, part, device, ends[1]);
-    }
-    if (child < 0) {
+    if (!start_part(&child, self, part, device)) {
         fail_errno(&failure, "no process for %s", part->name);
         failure_print(&failure, TOOL_FAILED);
         return false;
     }
-    close(ends[1]);
-    const bool in_time = take_lines(ends[0]);
-    close(ends[0]);
-    if (!in_time)
-        kill(child, SIGKILL);
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-        ;
-    return print_end(part, state, in_time, tally[CHECK_FAILED] == failures);
+    const bool in_time = take_lines(&child);
+    platform_end(&child, !in_time, &end);
+    return print_end(part, &end, in_time, tally[CHECK_FAILED] == failures);
 }
 
 static int check_all(const char *self, const char *device) {

@@ -28,7 +28,7 @@ struct check {
 
 /* Reports one line: what was checked, and a text of one line that may be empty. */
 void check_say(const struct check *check, enum check_outcome outcome, const char *subject,
-               const char *format, ...) __attribute__((format(printf, 4, 5)));
+               const char *format, ...) __attribute__((format(PLATFORM_PRINTF, 4, 5)));
 
 /* The same for the status of a call that failed. */
 void check_say_status(const struct check *check, const char *subject, const char *call,

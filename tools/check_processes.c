@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What becomes of a process that uses the driver from several threads, exits at work, or forks. */
 #include "check_part.h"
+#include "platform.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <clstream/buffer.h>
 #include <clstream/event.h>
@@ -226,39 +224,38 @@ int check_exit_at_work(struct check *check) {
 /* --- fork --- */
 
 /* In the forked process: a call of the library, whose status is the process's exit status. */
-static void use_in_child(cls_context context, bool exits) {
+static int call_in_child(void *arg) {
     cls_buffer buffer;
-    alarm(FORKED_S);
-    if (exits)
-        exit(0);
-    const cls_status status = cls_buffer_create(context, 64, &buffer);
-    _exit(status ? 1 : 0);
+    return cls_buffer_create(arg, 64, &buffer) ? 1 : 0;
+}
+
+static int exit_in_child(void *arg) {
+    (void)arg;
+    exit(0);
 }
 
 static void observe(const struct check *check, const char *subject, bool exits) {
-    int state = 0;
-    const pid_t child = fork();
-    if (child == 0)
-        use_in_child(check->context, exits);
-    while (child > 0 && waitpid(child, &state, 0) < 0 && errno == EINTR)
-        ;
-    if (child < 0)
+    struct platform_end end;
+    if (!platform_fork(exits ? exit_in_child : call_in_child, check->context, FORKED_S, &end))
         check_say(check, CHECK_FAILED, subject, "fork: %s", strerror(errno));
-    else if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM)
+    else if (end.hung)
         check_say(check, CHECK_FAILED, subject, "the child hangs");
-    else if (WIFSIGNALED(state))
-        check_say(check, CHECK_FAILED, subject, "the child crashed: %s",
-                  strsignal(WTERMSIG(state)));
+    else if (end.status < 0)
+        check_say(check, CHECK_FAILED, subject, "the child crashed: %s", end.crashed);
     else if (exits)
         check_say(check, CHECK_PASSED, subject, "%s", "");
     else
         check_say(check, CHECK_PASSED, subject, "the call %s",
-                  WEXITSTATUS(state) ? "is refused" : "succeeds");
+                  end.status ? "is refused" : "succeeds");
 }
 
 int check_fork(struct check *check) {
     struct worker worker = {.context = check->context};
     cls_stream stream;
+    if (!platform_forks()) {
+        check_say(check, CHECK_INFO, "fork", "this system has none");
+        return TOOL_OK;
+    }
     cls_status status = begin_work(check->context);
     if (!status)
         status = open_kernel(check->context, "add", &worker.kernel);

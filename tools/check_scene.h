@@ -41,8 +41,9 @@ cls_status check_reset(struct scene *s, unsigned salt);
 
 /* Notes what is wrong if the buffers do not hold what is expected. */
 cls_status check_compare(struct scene *s, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void check_is_wrong(struct scene *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+    __attribute__((format(PLATFORM_PRINTF, 2, 3)));
+void check_is_wrong(struct scene *s, const char *format, ...)
+    __attribute__((format(PLATFORM_PRINTF, 2, 3)));
 
 /* check_copies.c */
 cls_status check_transfers(struct scene *s);

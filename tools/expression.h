@@ -16,6 +16,7 @@
 #include <clstream/types.h>
 
 #include "operation.h"
+#include "platform.h"
 
 enum { EXPRESSION_MAX_STAGES = 64, EXPRESSION_REASON = 240 };
 
@@ -46,7 +47,7 @@ bool expression_parse(const char *text, struct expression *expression,
 
 /* Fills `*error` for a part of the text and returns false. */
 bool expression_fail(struct expression_error *error, size_t at, size_t length, const char *format,
-                     ...) __attribute__((format(printf, 4, 5)));
+                     ...) __attribute__((format(PLATFORM_PRINTF, 4, 5)));
 
 /*
  * The message in three lines: "column N: reason", the text, and carets under the part. The text's

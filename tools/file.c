@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform.h"
 #include "temporary.h"
-
-_Static_assert(sizeof(off_t) == sizeof(uint64_t), "files of more than 2 GiB");
 
 bool is_standard_stream(const char *path) { return strcmp(path, "-") == 0; }
 
-static bool is_same_file(const struct stat *a, const struct stat *b) {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+static bool is_same_file(const struct platform_facts *a, const struct platform_facts *b) {
+    return a->volume == b->volume && a->number == b->number;
 }
 
 bool are_one_file(const char *path, const char *other) {
-    struct stat a, b;
-    return stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
+    struct platform_facts a, b;
+    return platform_facts_of(path, &a) && platform_facts_of(other, &b) && a.kind == PLATFORM_FILE &&
            is_same_file(&a, &b);
 }
 
@@ -29,10 +25,8 @@ bool are_one_file(const char *path, const char *other) {
 static bool transfer(int fd, void *memory, size_t bytes, uint64_t at, bool writing) {
     char *from = memory;
     while (bytes > 0) {
-        ssize_t moved =
-            writing ? pwrite(fd, from, bytes, (off_t)at) : pread(fd, from, bytes, (off_t)at);
-        if (moved < 0 && errno == EINTR)
-            continue;
+        const int64_t moved = writing ? platform_write_at(fd, from, bytes, at)
+                                      : platform_read_at(fd, from, bytes, at);
         if (moved <= 0) {
             errno = moved < 0 ? errno : 0;
             return false;
@@ -47,9 +41,7 @@ static bool transfer(int fd, void *memory, size_t bytes, uint64_t at, bool writi
 /* Writes all of it at the file's own position; false with errno set. */
 static bool append(int fd, const char *from, size_t bytes) {
     while (bytes > 0) {
-        const ssize_t moved = write(fd, from, bytes);
-        if (moved < 0 && errno == EINTR)
-            continue;
+        const int64_t moved = platform_write(fd, from, bytes);
         if (moved < 0)
             return false;
         from += moved;
@@ -112,7 +104,7 @@ static bool describe_raw(struct input *input, cls_dtype raw, uint64_t file_bytes
     const size_t size = cls_dtype_size(raw);
     struct npy_array array = {.dtype = raw, .n_dims = 1, .count = file_bytes / size};
     char start[NPY_MAGIC];
-    if (pread(input->fd, start, sizeof start, 0) == sizeof start && npy_is_magic(start))
+    if (platform_read_at(input->fd, start, sizeof start, 0) == sizeof start && npy_is_magic(start))
         return fail(failure, "%s: it is a .npy file, which states its type; leave out --dtype",
                     input->path);
     if (file_bytes % size)
@@ -125,38 +117,32 @@ static bool describe_raw(struct input *input, cls_dtype raw, uint64_t file_bytes
 
 /* Whether the file is read in turn only: a pipe, a file of /proc, which has a size of 0, or a standard input that
  * somebody has read a part of. */
-static bool is_read_in_turn(const struct input *input, const struct stat *facts) {
+static bool is_read_in_turn(const struct input *input, const struct platform_facts *facts) {
     char byte;
-    if (!S_ISREG(facts->st_mode))
+    if (facts->kind != PLATFORM_FILE)
         return true;
-    return facts->st_size == 0 ? pread(input->fd, &byte, 1, 0) > 0
-                               : lseek(input->fd, 0, SEEK_CUR) > 0;
+    return facts->bytes == 0 ? platform_read_at(input->fd, &byte, 1, 0) > 0
+                             : platform_position(input->fd) > 0;
 }
 
 static bool copy_to(int copy, const struct input *input, struct failure *failure) {
     static char block[1 << 16];
-    ssize_t got;
-    while ((got = read(input->fd, block, sizeof block)) != 0) {
-        if (got < 0 && errno != EINTR)
+    int64_t got;
+    while ((got = platform_read(input->fd, block, sizeof block)) != 0) {
+        if (got < 0)
             return fail_errno(failure, "%s: cannot read", input->path);
-        if (got > 0 && !append(copy, block, (size_t)got))
+        if (!append(copy, block, (size_t)got))
             return fail_errno(failure, "%s: cannot copy it to %s", input->path, temporary_folder());
     }
     return true;
 }
 
 /* Replaces the file by a copy that has no name, since a run has to know the size. */
-static bool copy_input(struct input *input, struct stat *facts, struct failure *failure) {
-    char name[4096];
-    if ((size_t)snprintf(name, sizeof name, "%s/clstream-XXXXXX", temporary_folder()) >=
-        sizeof name)
-        return fail(failure, "TMPDIR: the name is too long");
-    const int copy = mkstemp(name);
+static bool copy_input(struct input *input, struct platform_facts *facts, struct failure *failure) {
+    const int copy = platform_open_unnamed(temporary_folder());
     if (copy < 0)
         return fail_errno(failure, "%s: no temporary file in %s", input->path, temporary_folder());
-    unlink(name);
-    fcntl(copy, F_SETFD, FD_CLOEXEC);
-    if (!copy_to(copy, input, failure) || fstat(copy, facts) != 0) {
+    if (!copy_to(copy, input, failure) || !platform_facts_of_fd(copy, facts)) {
         close(copy);
         return fail_errno(failure, "%s: cannot stat", input->path);
     }
@@ -165,11 +151,11 @@ static bool copy_input(struct input *input, struct stat *facts, struct failure *
     return true;
 }
 
-static bool can_be_read(const struct input *input, const struct stat *facts,
+static bool can_be_read(const struct input *input, const struct platform_facts *facts,
                         struct failure *failure) {
-    if (S_ISDIR(facts->st_mode))
+    if (facts->kind == PLATFORM_FOLDER)
         return fail(failure, "%s: it is a folder", input->path);
-    if (isatty(input->fd))
+    if (platform_is_terminal(input->fd))
         return fail(failure, "%s: it is a terminal", input->path);
     return true;
 }
@@ -177,23 +163,22 @@ static bool can_be_read(const struct input *input, const struct stat *facts,
 static bool open_input(struct input *input, const char *path, struct failure *failure) {
     const bool standard = is_standard_stream(path);
     input->path = standard ? "standard input" : path;
-    input->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                         : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    input->fd = standard ? platform_copy_fd(STDIN_FILENO) : platform_open(path, false);
     return input->fd >= 0 || fail_errno(failure, "%s: cannot open", input->path);
 }
 
 bool input_open(struct input *input, const char *path, cls_dtype raw, struct failure *failure) {
-    struct stat facts;
+    struct platform_facts facts;
     if (!open_input(input, path, failure))
         return false;
-    if (fstat(input->fd, &facts) != 0)
+    if (!platform_facts_of_fd(input->fd, &facts))
         fail_errno(failure, "%s: cannot stat", input->path);
     else if (can_be_read(input, &facts, failure) &&
              (!is_read_in_turn(input, &facts) || copy_input(input, &facts, failure)) &&
-             (raw ? describe_raw(input, raw, (uint64_t)facts.st_size, failure)
-                  : read_header(input, (uint64_t)facts.st_size, failure) &&
-                        check_length(input, (uint64_t)facts.st_size, failure))) {
-        posix_fadvise(input->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+             (raw ? describe_raw(input, raw, facts.bytes, failure)
+                  : read_header(input, facts.bytes, failure) &&
+                        check_length(input, facts.bytes, failure))) {
+        platform_expect_reading(input->fd);
         return true;
     }
     close(input->fd);
@@ -201,7 +186,8 @@ bool input_open(struct input *input, const char *path, cls_dtype raw, struct fai
 }
 
 void input_close(struct input *input) {
-    close(input->fd);
+    if (input->fd >= 0)
+        close(input->fd);
     input->fd = -1;
 }
 
@@ -219,97 +205,62 @@ bool is_npy_output(const char *path, bool standard) {
     return length >= 4 && strcmp(path + length - 4, ".npy") == 0;
 }
 
-/* `link`, or what it means in the folder of `path`, in its place. NULL with errno set. */
-static char *follow(char *path, const char *link) {
-    const char *slash = strrchr(path, '/');
-    const size_t folder = *link != '/' && slash ? (size_t)(slash - path) + 1 : 0;
-    char *longer = realloc(path, folder + strlen(link) + 1);
-    if (longer)
-        strcpy(longer + folder, link);
-    else
-        free(path);
-    return longer;
-}
-
-/* Where symbolic links lead whose end is not there yet. Allocated; NULL with errno set. */
-static char *end_of_links(const char *path) {
-    char *at = strdup(path), link[4096];
-    ssize_t length;
-    while (at && (length = readlink(at, link, sizeof link)) >= 0) {
-        if ((size_t)length == sizeof link) {
-            free(at);
-            return errno = ENAMETOOLONG, NULL;
-        }
-        link[length] = '\0';
-        at = follow(at, link);
-    }
-    return at;
-}
-
 /* Devices and pipes are opened by their own name, and no other file takes their place. */
-static bool is_in_place(const struct stat *facts, bool exists) {
-    return exists && !S_ISREG(facts->st_mode);
+static bool is_in_place(const struct platform_facts *facts, bool exists) {
+    return exists && facts->kind != PLATFORM_FILE;
 }
 
 /* What `path` leads to, so that a symbolic link goes on leading there. */
-static bool find_target(struct output *output, struct stat *facts, bool *exists,
+static bool find_target(struct output *output, struct platform_facts *facts, bool *exists,
                         struct failure *failure) {
-    *exists = stat(output->path, facts) == 0;
+    *exists = platform_facts_of(output->path, facts);
     if (!*exists && errno != ENOENT)
         return fail_errno(failure, "%s: cannot write", output->path);
-    if (*exists && (S_ISDIR(facts->st_mode) || S_ISBLK(facts->st_mode)))
+    if (*exists && (facts->kind == PLATFORM_FOLDER || facts->kind == PLATFORM_DISK))
         return fail(failure, "%s: it is %s", output->path,
-                    S_ISDIR(facts->st_mode) ? "a folder" : "a disk");
-    output->target = is_in_place(facts, *exists) ? strdup(output->path)
-                     : *exists                   ? realpath(output->path, NULL)
-                                                 : end_of_links(output->path);
+                    facts->kind == PLATFORM_FOLDER ? "a folder" : "a disk");
+    output->target =
+        is_in_place(facts, *exists) ? strdup(output->path) : platform_target(output->path, *exists);
     if (!output->target)
         return fail_errno(failure, "%s: cannot write", output->path);
     return true;
 }
 
 /* Whether it is the file that the standard output leads to. */
-static bool is_standard_output(const struct stat *file) {
-    struct stat facts;
-    return fstat(STDOUT_FILENO, &facts) == 0 && is_same_file(file, &facts);
+static bool is_standard_output(const struct platform_facts *file) {
+    struct platform_facts facts;
+    return platform_facts_of_fd(STDOUT_FILENO, &facts) && is_same_file(file, &facts);
 }
 
 bool input_is_output(const struct input *input, const char *path) {
-    struct stat facts;
-    return is_standard_stream(path) && fstat(input->fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
-           is_standard_output(&facts);
+    struct platform_facts facts;
+    return is_standard_stream(path) && platform_facts_of_fd(input->fd, &facts) &&
+           facts.kind == PLATFORM_FILE && is_standard_output(&facts);
 }
 
 /* From here on messages, and what drivers print, go to the standard error. */
 static void keep_messages_out(void) { dup2(STDERR_FILENO, STDOUT_FILENO); }
 
 static bool open_in_place(struct output *output, const char *path, struct failure *failure) {
-    struct stat facts;
+    struct platform_facts facts;
     const bool standard = is_standard_stream(path);
-    output->fd = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                          : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    if (output->fd < 0 || fstat(output->fd, &facts) != 0)
+    output->fd = standard ? platform_copy_fd(STDOUT_FILENO) : platform_open(path, true);
+    if (output->fd < 0 || !platform_facts_of_fd(output->fd, &facts))
         return fail_errno(failure, "%s: cannot write", output->path);
     /* Or by another name, as /dev/stdout. */
-    if (standard || (!S_ISCHR(facts.st_mode) && is_standard_output(&facts)))
+    if (standard || (facts.kind != PLATFORM_DEVICE && is_standard_output(&facts)))
         keep_messages_out();
     return true;
 }
 
-/* The file's mode: that of the one it replaces, or what the umask leaves. */
-static mode_t mode_of(const struct stat *facts, bool exists) {
-    if (exists)
-        return facts->st_mode & 0777;
-    const mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
-
-static bool open_temporary(struct output *output, mode_t mode, struct failure *failure) {
+/* The file's mode is that of the one it replaces, or what the umask leaves. */
+static bool open_temporary(struct output *output, const struct platform_facts *replaced,
+                           struct failure *failure) {
     if (!temporary_create(output->target, &output->fd))
         return fail_errno(failure, "%s: cannot create a file next to it", output->path);
     output->temporary = true;
-    return fchmod(output->fd, mode) == 0 || fail_errno(failure, "%s: cannot write", output->path);
+    return platform_set_mode(output->fd, replaced) ||
+           fail_errno(failure, "%s: cannot write", output->path);
 }
 
 static bool put_bytes(const struct output *output, const void *from, size_t bytes, uint64_t at,
@@ -327,19 +278,19 @@ static bool write_header(struct output *output, struct failure *failure) {
 }
 
 static bool open_output(struct output *output, const char *path, struct failure *failure) {
-    struct stat facts;
+    struct platform_facts facts;
     bool exists;
     if (is_standard_stream(path))
         return open_in_place(output, path, failure);
     if (!find_target(output, &facts, &exists, failure))
         return false;
     return is_in_place(&facts, exists) ? open_in_place(output, output->target, failure)
-                                       : open_temporary(output, mode_of(&facts, exists), failure);
+                                       : open_temporary(output, exists ? &facts : NULL, failure);
 }
 
 /* Elements are no text, and would change what a terminal does. */
 static bool takes_elements(const struct output *output, struct failure *failure) {
-    return !isatty(output->fd) ||
+    return !platform_is_terminal(output->fd) ||
            fail(failure, "%s: it is a terminal, and elements are no text", output->path);
 }
 
@@ -372,7 +323,7 @@ bool output_read(const struct output *output, uint64_t first, size_t count, void
 bool output_put(struct output *output, void (*put)(FILE *file, void *arg), void *arg,
                 struct failure *failure) {
     const int copy = dup(output->fd);
-    FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+    FILE *file = copy < 0 ? NULL : fdopen(copy, "wb");
     if (file)
         put(file, arg);
     const bool good = file && fflush(file) == 0 && !ferror(file);

@@ -32,6 +32,7 @@ struct input {
  */
 bool input_open(struct input *input, const char *path, cls_dtype raw, struct failure *failure);
 
+/* Once or more often. */
 void input_close(struct input *input);
 
 /* Reads elements [first, first + count). Safe from several threads. */

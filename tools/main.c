@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "failure.h"
+#include "platform.h"
 
 static const struct {
     const char *name;
@@ -38,16 +36,6 @@ static const char help[] =
     "\n"
     "Exit status: 0 success, 1 failure, 2 wrong usage.\n";
 
-/* The input or the output would take the place of a standard file that the parent closed, and what a driver
- * prints would go into the output. Input and output are opened the other way round, so that using them still fails;
- * messages that nobody wants are no failure. */
-static void take_closed_places(void) {
-    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd] | O_CLOEXEC) != fd)
-            return;
-}
-
 /* Output that did not reach its file (a full disk, a closed pipe) is a failure. */
 static int finish(int code) {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -67,9 +55,8 @@ static int unknown_command(const char *name) {
 }
 
 int main(int argc, char **argv) {
+    platform_begin(&argc, &argv);
     const char *name = argc > 1 ? argv[1] : "";
-    take_closed_places();
-    signal(SIGCHLD, SIG_DFL); /* or nobody could wait for a program, or for a driver's linker */
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return fputs(help, stdout), finish(TOOL_OK);
     if (strcmp(name, "--version") == 0)

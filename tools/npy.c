@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "platform.h"
+
 static const struct {
     cls_dtype dtype;
     char kind; /* NumPy's letter */
@@ -38,7 +40,7 @@ struct cursor {
 };
 
 static bool refuse(struct cursor *cursor, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(PLATFORM_PRINTF, 2, 3)));
 
 static bool refuse(struct cursor *cursor, const char *format, ...) {
     if (!cursor->failed) {
@@ -285,7 +287,7 @@ enum npy_result npy_parse(const void *bytes, size_t size, struct npy_array *arra
 
 /* Appends to a text of known capacity; false once it no longer fits. */
 static bool append(char *text, size_t capacity, size_t *length, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((format(PLATFORM_PRINTF, 4, 5)));
 
 static bool append(char *text, size_t capacity, size_t *length, const char *format, ...) {
     va_list args;

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "platform.h"
 #include "size.h"
 
 enum { BAR = 30 };
@@ -17,7 +18,7 @@ double clock_seconds(void) {
 
 void progress_begin(struct progress *progress, bool wanted, const char *what, uint64_t total,
                     double moved) {
-    progress->shown = wanted && total > 0 && isatty(STDERR_FILENO);
+    progress->shown = wanted && total > 0 && platform_is_terminal(STDERR_FILENO);
     progress->what = what;
     progress->total = total;
     progress->moved = moved;

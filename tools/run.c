@@ -182,6 +182,7 @@ static bool run_on_device(struct run *run, struct failure *failure) {
         else
             good = choose_capacity(run, failure) && stream(run, &result, &verify, failure);
     }
+    input_close(&run->input); /* which the output may replace: Windows replaces no open file */
     if (good)
         good = output_commit(&run->output, failure);
     else

@@ -3,11 +3,11 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <clstream/buffer.h>
 #include <clstream/stream.h>
 
+#include "platform.h"
 #include "reference_step.h"
 
 enum { MAX_WORKERS = 5 }; /* each holds about as much as a slot of the run */
@@ -216,8 +216,8 @@ static void *work(void *arg) {
 }
 
 static unsigned workers_for(uint64_t chunks) {
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned n = processors > MAX_WORKERS ? MAX_WORKERS : processors > 0 ? (unsigned)processors : 1;
+    const unsigned processors = platform_processors();
+    const unsigned n = processors > MAX_WORKERS ? MAX_WORKERS : processors;
     return chunks < n ? (unsigned)chunks : n;
 }
 

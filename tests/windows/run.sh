@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The library for Windows, built with MinGW-w64 in the folder windows/ and run by Wine on the OpenCL drivers of this machine.
+# The library and the command for Windows, built with MinGW-w64 in the folder windows/ and run by Wine on the OpenCL drivers of this machine.
 # A point is a program, and says how many of its tests passed. Wine is not Windows: what it lacks, Windows may have.
 #
 #   WINDOWS_TESTS="tests/api/test_order ..."   those programs, in place of tests/windows/programs
@@ -56,7 +56,7 @@ build_library() {
     mkdir -p "$work/build" && cd "$work/build" &&
         "$srcdir/configure" -q --host=$host --enable-werror --enable-static --disable-lto \
             CC="${WINDOWS_CC:-$compiler}" CFLAGS='-O1 -g' CMOCKA_CFLAGS="-I$work/include" CMOCKA_LIBS="-L$work/lib -lcmocka" &&
-        make -j"$jobs" lib/libclstream.la lib/libinternal.la
+        make -j"$jobs" lib/libclstream.la lib/libinternal.la tools/clstream.exe
 }
 
 # What the DLL exports and the map does not have, or the other way round.
@@ -136,6 +136,32 @@ ends() {
     fi
 }
 
+# The command, which makes the same bytes here and there.
+command_here() { "$top_builddir/tools/clstream" "$@"; }
+command_there() { timeout 120 "$wine" "$work/build/tools/.libs/clstream.exe" "$@"; }
+device_of() { tr -d '\r' | sed -n 's/^ *name  *//p' | head -n 1; }
+same_bytes() {
+    cmp "$work/here.npy" "$work/there.npy" 2>&1 && [ -s "$work/here.npy" ] || cat "$work/said"
+}
+command_points() {
+    here=$(command_here info 2>/dev/null | device_of) there=$(command_there info 2>"$work/said" | device_of)
+    check 'clstream info names the device' "$([ -n "$there" ] && [ "$there" = "$here" ] ||
+        { echo "'$there', not '$here'"; cat "$work/said"; })"
+    command_here gen -o "$work/in.npy" --bytes 1M --seed 3
+    command_here run -q -i "$work/in.npy" -o "$work/here.npy" 'scale 2 | cast i32' 2>/dev/null
+    command_there gen -o - --bytes 1M --seed 3 2>"$work/said" | command_there run -q -i - -o - 'scale 2 | cast i32' \
+        >"$work/there.npy" 2>>"$work/said"
+    check 'clstream gen and run on pipes make the same bytes' "$(same_bytes)"
+    (cd "$work" && rm -f there.npy && command_there run -q --verify -i in.npy -o there.npy 'scale 2 | cast i32' >said 2>&1)
+    check 'clstream run on files makes the same bytes' "$(same_bytes)"
+    command_there check >"$work/said" 2>&1
+    check 'clstream check: nothing failed' "$(grep -q ' passed, .* 0 failed' "$work/said" || cat "$work/said")"
+    for command in trace tune; do
+        check "clstream $command is refused" "$(command_there $command >"$work/said" 2>&1
+            [ $? = 1 ] && grep -q "there is no '$command' on Windows" "$work/said" || cat "$work/said")"
+    done
+}
+
 reason=$(untried)
 if [ -n "$reason" ]; then
     skip 'the library for Windows' "$reason"
@@ -144,15 +170,16 @@ if [ -n "$reason" ]; then
 fi
 mkdir -p "$work"
 if (build_library) >"$work/library.log" 2>&1; then
-    check 'the library is built for Windows without a warning' ''
+    check 'the library and the command are built for Windows without a warning' ''
 else
-    check 'the library is built for Windows without a warning' "$(tail -n 20 "$work/library.log")"
+    check 'the library and the command are built for Windows without a warning' "$(tail -n 20 "$work/library.log")"
     finish
     exit 1
 fi
 check 'the DLL exports what the map says' "$(export_differences)"
 check 'the DLL needs the system, OpenCL.dll and winpthreads alone' "$(foreign_libraries)"
 ends
+command_points
 programs=${WINDOWS_TESTS:-$(grep -v '^#' "$srcdir/tests/windows/programs")}
 [ "${TEST_EFFORT-}" != long ] || programs=$PROGRAMS
 passed_tests=0 skipped_tests=0 failed_tests=0
