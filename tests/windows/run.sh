@@ -138,7 +138,7 @@ ends() {
 
 # The command, which makes the same bytes here and there.
 command_here() { "$top_builddir/tools/clstream" "$@"; }
-command_there() { timeout 120 "$wine" "$work/build/tools/.libs/clstream.exe" "$@"; }
+command_there() { timeout 400 "$wine" "$work/build/tools/.libs/clstream.exe" "$@"; }
 device_of() { tr -d '\r' | sed -n 's/^ *name  *//p' | head -n 1; }
 same_bytes() {
     cmp "$work/here.npy" "$work/there.npy" 2>&1 && [ -s "$work/here.npy" ] || cat "$work/said"
