@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "base/at_exit.h"
-#include "base/clock.h"
 #include "base/mover.h"
 #include "stream/engine.h"
 #include "stream/failure.h"
@@ -13,6 +12,7 @@
 #include "stream/wait.h"
 #include "stream/worker.h"
 #include "stream/worker_commands.h"
+#include "system/clocks.h"
 
 static const uint64_t DRAIN_NS = 5 * CLOCK_SECOND;
 

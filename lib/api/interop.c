@@ -3,7 +3,6 @@
  * (clstream/opencl.h). */
 #include <clstream/opencl.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "check/explain.h"
@@ -20,6 +19,7 @@
 #include "stream/handover.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
+#include "system/clocks.h"
 
 static cls_status null_argument(const char *call, const char *name) {
     return error_set(CLS_ERROR_INVALID_VALUE, "%s: %s is null", call, name);

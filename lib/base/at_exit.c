@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/at_exit.h"
 
-#include "base/clock.h"
+#include "system/clocks.h"
 
 static _Atomic(void (*)(void)) first;
 static _Thread_local bool watched;

@@ -7,8 +7,8 @@
 
 #include <utlist.h>
 
-#include "base/clock.h"
 #include "base/thread.h"
+#include "system/clocks.h"
 #include "system/conditions.h"
 #include "system/threads.h"
 

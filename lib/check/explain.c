@@ -7,12 +7,12 @@
 #include <clstream/context.h>
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "stream/context.h"
 #include "stream/failure.h"
 #include "stream/gate.h"
 #include "stream/wait.h"
+#include "system/clocks.h"
 
 /* `count`: it is not there. */
 static size_t index_of(const struct explanation *explanation, const struct stream *stream) {

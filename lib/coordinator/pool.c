@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "coordinator/internals.h"
+#include "system/clocks.h"
 
 enum { DEFAULT_MIN = 4, DEFAULT_GROWTH = 4, DEFAULT_BUSY = 16, MOST_STREAMS = 65536 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Lends the streams of a pool, takes them back, and destroys those that are not needed. */
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "coordinator/internals.h"
 #include "coordinator/pool.h"
+#include "system/clocks.h"
 
 /* --- need --- */
 

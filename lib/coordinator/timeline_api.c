@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/process.h"
@@ -12,6 +11,7 @@
 #include "coordinator/deadlock.h"
 #include "coordinator/internals.h"
 #include "coordinator/timeline.h"
+#include "system/clocks.h"
 #include "system/conditions.h"
 
 /* The longest sleep of a host wait, and the longest wait for one of several queued signals. */

@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "driver/serial.h"
+#include "system/clocks.h"
 
 #ifdef HAVE_CLBLAST
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "system/clocks.h"
 
 static const uint64_t PATIENCE_NS = 60 * CLOCK_SECOND;
 static const uint64_t LOOK_NS = 2 * 1000 * 1000;

@@ -11,8 +11,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/clock.h"
 #include "base/setting.h"
+#include "system/clocks.h"
 #include "system/processes.h"
 
 /* No entry is larger: a larger file was not written by this cache. */

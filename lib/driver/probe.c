@@ -2,11 +2,11 @@
 /* Runs all probes of a device; has the small ones itself. */
 #include "driver/probe.h"
 
-#include "base/clock.h"
 #include "driver/queue.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
 #include "driver/trust.h"
+#include "system/clocks.h"
 
 enum {
     /* Some drivers stop a loop after 65,535 iterations. */

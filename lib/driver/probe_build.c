@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "system/clocks.h"
 #include "system/processes.h"
 
 /* The first answer took longer than a lookup, and than the second answer. */

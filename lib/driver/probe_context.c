@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "driver/probe.h"
 #include "driver/program.h"
 #include "driver/queue.h"

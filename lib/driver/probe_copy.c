@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "system/clocks.h"
 
 enum { BYTES = 4 << 20, SMALL_BYTES = 1 << 20, REPEATS = 5, MAX_COPIES = 16, TRIES = 3 };
 

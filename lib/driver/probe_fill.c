@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills: what they cost by the width of the pattern. A width that a driver has no loop for takes up to 30 times as long. */
-#include "base/clock.h"
 #include "driver/probe.h"
+#include "system/clocks.h"
 
 enum { BYTES = 512 << 10, ROUNDS = 4 };
 

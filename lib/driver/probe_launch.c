@@ -2,8 +2,8 @@
 /* What a launch costs: without events, with one each, and chained through them. */
 #include "driver/probe.h"
 
-#include "base/clock.h"
 #include "driver/paired.h"
+#include "system/clocks.h"
 
 enum { RING = 16, ROUNDS = 40, TRIES = 3, MIN_BATCH = 4, MAX_BATCH = 128, CALLS = 32 };
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "driver/probe.h"
 #include "driver/program.h"
 #include "driver/source.h"
+#include "system/clocks.h"
 
 enum {
     MMA_CAPABILITY = 80, /* the first */

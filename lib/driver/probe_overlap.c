@@ -2,7 +2,7 @@
 /* Whether two kernels of one work-item each run at the same time: on two queues, and on one out-of-order queue. */
 #include "driver/probe.h"
 
-#include "base/clock.h"
+#include "system/clocks.h"
 
 /* Two kernels that overlap take the time of one, two in a row that of two: the limit lies between. */
 #define OVERLAP 1.5

@@ -6,7 +6,6 @@
 
 #include <clstream/stream.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/rare.h"
 #include "driver/grids.h"
@@ -15,6 +14,7 @@
 #include "driver/quirk.h"
 #include "driver/serial.h"
 #include "driver/status.h"
+#include "system/clocks.h"
 
 cls_status driver_left(const struct device *device, cl_int code, const char *call) {
     driver_leave(device);

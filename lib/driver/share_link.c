@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "driver/probe.h"
 #include "driver/serial.h"
 #include "driver/status.h"
+#include "system/clocks.h"
 
 enum {
     UNIT = 4096,      /* sub-buffers begin at multiples of it; a base alignment divides it */

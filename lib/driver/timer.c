@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver/timer.h"
 
-#include "base/clock.h"
 #include "driver/serial.h"
+#include "system/clocks.h"
 
 enum { READINGS = 8 };
 

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "driver/caps.h"
 #include "driver/quirk.h"
 #include "driver/status.h"
 #include "driver/trial.h"
+#include "system/clocks.h"
 #include "system/processes.h"
 
 enum { SEEDS = 1000000 }; /* of so many digits that a report has all of them */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver/warm.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "driver/event.h"
 #include "driver/kernel.h"
 #include "driver/program.h"
 #include "driver/queue.h"
+#include "system/clocks.h"
 
 static const uint64_t PATIENCE_NS = 10 * CLOCK_SECOND;
 

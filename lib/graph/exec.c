@@ -4,13 +4,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "driver/event.h"
 #include "driver/quirk.h"
 #include "graph/external_wait.h"
 #include "graph/memory.h"
+#include "system/clocks.h"
 
 enum { DEFAULT_LANES = 8 };
 

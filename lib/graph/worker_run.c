@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "graph/touch.h"
+#include "system/clocks.h"
 
 /* A launch that a worker runs. */
 struct progress {

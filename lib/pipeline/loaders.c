@@ -5,9 +5,9 @@
 #include <utlist.h>
 
 #include "base/at_exit.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "system/clocks.h"
 #include "system/conditions.h"
 
 static const uint64_t EXIT_PATIENCE_NS = 5 * CLOCK_SECOND;

@@ -12,13 +12,13 @@
 
 #include <utlist.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/handle.h"
 #include "base/process.h"
 #include "base/sized.h"
 #include "pipeline/async.h"
 #include "pipeline/pipeline.h"
+#include "system/clocks.h"
 
 enum { TIMED_STEPS = 8, STAGES = 3 };
 

@@ -5,12 +5,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "driver/event.h"
 #include "stream/context.h"
 #include "stream/event_ref.h"
 #include "stream/hooks.h"
 #include "stream/stream.h"
+#include "system/clocks.h"
 
 struct abandoned {
     struct abandoned *next;      /* once on the list, written by the engine's thread only */

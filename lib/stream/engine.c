@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "driver/event.h"
@@ -19,6 +18,7 @@
 #include "stream/later.h"
 #include "stream/wait.h"
 #include "stream/waiter.h"
+#include "system/clocks.h"
 #include "system/threads.h"
 
 static const uint64_t TICK_NS = 400 * 1000;           /* while something is unflushed or deferred */

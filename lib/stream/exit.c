@@ -4,11 +4,11 @@
 #include <stdatomic.h>
 
 #include "base/at_exit.h"
-#include "base/clock.h"
 #include "base/process.h"
 #include "driver/quirk.h"
 #include "driver/warm.h"
 #include "stream/hooks.h"
+#include "system/clocks.h"
 #include "system/processes.h"
 
 /* Handlers run in the reverse of their registration, and drivers register theirs as late as when the first kernel is

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "stream/context.h"
 #include "stream/engine.h"
@@ -13,6 +12,7 @@
 #include "stream/hooks.h"
 #include "stream/observe.h"
 #include "stream/worker.h"
+#include "system/clocks.h"
 #include "system/conditions.h"
 
 /* A thread that does not take an offer by then is off its core. */

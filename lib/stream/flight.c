@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cache_line.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/rare.h"
 #include "base/ring.h"
@@ -21,6 +20,7 @@
 #include "stream/flight_state.h"
 #include "stream/hooks.h"
 #include "stream/observe.h"
+#include "system/clocks.h"
 #include "system/pages.h"
 
 enum {

@@ -2,13 +2,13 @@
 /* Asking the driver about flights, singly and in batches; giving up those that it never starts. */
 #include "stream/flight_state.h"
 
-#include "base/clock.h"
 #include "driver/event.h"
 #include "driver/quirk.h"
 #include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/failure.h"
 #include "stream/hooks.h"
+#include "system/clocks.h"
 
 enum { VERDICT_BATCH = 128 };
 

@@ -8,11 +8,11 @@
  * of it is abandoned (stream/abandoned.h).
  */
 #include "stream/flush.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "driver/event.h"
 #include "stream/context.h"
 #include "stream/failure.h"
+#include "system/clocks.h"
 
 enum { GIVE_UP_TRIES = 16 };
 static const uint64_t GIVE_UP_NS = 250 * 1000 * 1000;

@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "driver/event.h"
 #include "stream/abandoned.h"
@@ -20,6 +19,7 @@
 #include "stream/flight_state.h"
 #include "stream/flush.h"
 #include "stream/observe.h"
+#include "system/clocks.h"
 
 enum { WAITS_ON_STACK = 16 };
 

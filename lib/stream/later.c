@@ -3,8 +3,8 @@
 
 #include <pthread.h>
 
-#include "base/clock.h"
 #include "stream/engine.h"
+#include "system/clocks.h"
 
 #define FIRST_PAUSE_NS CLOCK_MS
 #define LAST_PAUSE_NS (100 * CLOCK_MS)

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "stream/context.h"
 #include "stream/failure.h"
+#include "system/clocks.h"
 
 /* What a stream keeps for its next commands; a long FIFO's worth is given back. */
 enum { MAX_SPARE = 2048 };

@@ -2,7 +2,6 @@
 /* How long a waiting host thread spins, by policy and device, and what it takes over meanwhile. */
 #include "stream/spin_wait.h"
 
-#include "base/clock.h"
 #include "stream/context.h"
 #include "stream/stream.h"
 #include "system/clocks.h"

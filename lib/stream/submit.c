@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "stream/blocking.h"
 #include "stream/context.h"
@@ -24,6 +23,7 @@
 #include "stream/touch.h"
 #include "stream/wait.h"
 #include "stream/wait_check.h"
+#include "system/clocks.h"
 
 /* Back-pressure: how long a submission waits for room, and for which share of max_in_flight. */
 static const uint64_t ROOM_NS = 200 * 1000;

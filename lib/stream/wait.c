@@ -6,7 +6,6 @@
  */
 
 #include "stream/wait.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "driver/event.h"
 #include "driver/quirk.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting for the first of several streams: by looking at each, at growing intervals. Beside the devices the thread spins at first. */
 
-#include "base/clock.h"
 #include "stream/context.h"
 #include "stream/wait.h"
 #include "stream/waiter.h"

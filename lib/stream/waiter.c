@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "driver/event.h"
+#include "system/clocks.h"
 #include "system/semaphores.h"
 
 static const uint64_t FIRST_SLEEP_NS = 50 * 1000, LAST_SLEEP_NS = 250 * 1000;

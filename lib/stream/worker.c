@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "stream/context.h"

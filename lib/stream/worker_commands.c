@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "driver/queue.h"
 #include "stream/abandoned.h"
@@ -20,6 +19,7 @@
 #include "stream/observe.h"
 #include "stream/wait.h"
 #include "stream/worker.h"
+#include "system/clocks.h"
 
 static struct run_result run_nothing(struct stream *stream, struct command *command,
                                      cls_status so_far) {

@@ -13,12 +13,12 @@
 static inline struct timespec condition_deadline(uint64_t until) {
 #ifdef _WIN32
     struct timespec real;
-    const uint64_t now = system_now_ns();
+    const uint64_t now = clock_now_ns();
     clock_gettime(CLOCK_REALTIME, &real);
-    until = (uint64_t)real.tv_sec * SYSTEM_SECOND_NS + (uint64_t)real.tv_nsec +
+    until = (uint64_t)real.tv_sec * CLOCK_SECOND + (uint64_t)real.tv_nsec +
             (until > now ? until - now : 0);
 #endif
-    return system_timespec(until);
+    return clock_timespec(until);
 }
 
 static inline bool condition_init(pthread_cond_t *condition) {
@@ -33,7 +33,7 @@ static inline bool condition_init(pthread_cond_t *condition) {
     return made;
 }
 
-/* False once the time `until` (system_now_ns) has passed. */
+/* False once the time `until` (clock_now_ns) has passed. */
 static inline bool condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
                                   uint64_t until) {
     const struct timespec when = condition_deadline(until);

@@ -28,7 +28,7 @@ static const int faults[] = {SIGILL, SIGABRT, SIGFPE, SIGSEGV, SIGBUS, SIGSYS, S
 enum { COUNT_OUTSIDE = sizeof from_outside / sizeof *from_outside };
 enum { COUNT_FAULTS = sizeof faults / sizeof *faults };
 
-static const uint64_t MOST_NS = 5 * SYSTEM_SECOND_NS, LOOK_NS = 1000 * 1000,
+static const uint64_t MOST_NS = 5 * CLOCK_SECOND, LOOK_NS = 1000 * 1000,
                       RETAKE_NS = 50 * 1000 * 1000;
 
 static void (*write_out)(bool is_fault);
@@ -54,8 +54,8 @@ static void end_by(int number) {
 }
 
 static void await_writer(void) {
-    while (!atomic_load(&done) && system_now_ns() - atomic_load(&taken_ns) < MOST_NS)
-        system_sleep_ns(LOOK_NS);
+    while (!atomic_load(&done) && clock_now_ns() - atomic_load(&taken_ns) < MOST_NS)
+        clock_sleep_ns(LOOK_NS);
 }
 
 static void on_signal(int number) {
@@ -64,7 +64,7 @@ static void on_signal(int number) {
     if (getpid() != process) {
         end_by(number);
     } else {
-        if (atomic_compare_exchange_strong(&taken_ns, &none, system_now_ns())) {
+        if (atomic_compare_exchange_strong(&taken_ns, &none, clock_now_ns())) {
             atomic_store(&taken, number);
             semaphore_post(&wake);
         }
@@ -72,7 +72,7 @@ static void on_signal(int number) {
             await_writer();
         if (number == SIGABRT && atomic_load(&displaced))
             atomic_load (&displaced)(number);
-        if (is_fault(number) || system_now_ns() - atomic_load(&taken_ns) >= MOST_NS)
+        if (is_fault(number) || clock_now_ns() - atomic_load(&taken_ns) >= MOST_NS)
             end_by(number);
     }
     errno = before;

@@ -74,7 +74,7 @@ enum semaphore_wait semaphore_wait_ns(struct semaphore *semaphore, uint64_t ns) 
 #endif
     struct timespec until;
     clock_gettime(clock, &until);
-    const struct timespec more = system_timespec((uint64_t)until.tv_nsec + ns);
+    const struct timespec more = clock_timespec((uint64_t)until.tv_nsec + ns);
     until.tv_sec += more.tv_sec;
     until.tv_nsec = more.tv_nsec;
 #ifdef HAVE_SEM_CLOCKWAIT

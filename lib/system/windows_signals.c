@@ -13,7 +13,7 @@
 #include "system/clocks.h"
 #include "system/threads.h"
 
-static const uint64_t MOST_NS = 5 * SYSTEM_SECOND_NS, LOOK_NS = 1000 * 1000;
+static const uint64_t MOST_NS = 5 * CLOCK_SECOND, LOOK_NS = 1000 * 1000;
 
 static void (*write_out)(bool is_fault);
 static _Atomic bool done;
@@ -33,10 +33,10 @@ static void *write_after_fault(void *arg) {
 }
 
 static LONG WINAPI on_fault(EXCEPTION_POINTERS *fault) {
-    const uint64_t since = system_now_ns();
+    const uint64_t since = clock_now_ns();
     if (!system_thread_start(NULL, "clstream trace", write_after_fault, NULL))
-        while (!atomic_load(&done) && system_now_ns() - since < MOST_NS)
-            system_sleep_ns(LOOK_NS);
+        while (!atomic_load(&done) && clock_now_ns() - since < MOST_NS)
+            clock_sleep_ns(LOOK_NS);
     return filter_before ? filter_before(fault) : EXCEPTION_CONTINUE_SEARCH;
 }
 

@@ -57,7 +57,7 @@ static DWORD milliseconds(uint64_t ns) {
     return ms < INFINITE ? (DWORD)ms : INFINITE - 1;
 }
 
-void system_sleep_ns(uint64_t ns) {
+void clock_sleep_ns(uint64_t ns) {
     const HANDLE timer = timer_create_fine();
     if (timer_set(timer, ns))
         WaitForSingleObject(timer, INFINITE);

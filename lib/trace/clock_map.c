@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "system/clocks.h"
 
 static const uint64_t WINDOW_NS = 50 * CLOCK_MS;
 

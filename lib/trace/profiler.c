@@ -6,13 +6,13 @@
 
 #include <utlist.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
 #include "base/sized.h"
 #include "stream/context.h"
 #include "stream/observe.h"
 #include "stream/wait.h"
+#include "system/clocks.h"
 
 enum { DEFAULT_CAPACITY = 65536, MAX_CAPACITY = 1 << 26 };
 

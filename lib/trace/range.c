@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "system/clocks.h"
 #include "trace/profiler.h"
 
 static _Atomic uint64_t pushes;

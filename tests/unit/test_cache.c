@@ -11,9 +11,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/clock.h"
 #include "driver/cache_claim.h"
 #include "driver/cache_file.h"
+#include "system/clocks.h"
 
 #include "child.h"
 #include "scratch.h"

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "driver/cache_file.h"
 #include "driver/caps.h"
@@ -14,6 +13,7 @@
 #include "driver/probe.h"
 #include "driver/quirk.h"
 #include "driver/units.h"
+#include "system/clocks.h"
 
 #include "../support/patience.h"
 #include "child.h"

@@ -13,9 +13,9 @@
 #include <clstream.h>
 
 #include "../support/patience.h"
-#include "base/clock.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
+#include "system/clocks.h"
 
 enum { STREAMS = 9, EACH = 4, MANY = 100, COMES_S = 60 };
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mover.h"
+#include "system/clocks.h"
 
 enum { CALLERS = 6, UNTOUCHED = 0xA5 };
 

@@ -15,10 +15,10 @@
 #include "../../support/effort.h"
 #include "../../unit/child.h"
 #include "../loading.h"
-#include "base/clock.h"
 #include "controls.h"
 #include "driver/device.h"
 #include "driver/probe.h"
+#include "system/clocks.h"
 
 enum { ROUNDS = 60000, RUNS = 8, MOST = 1 << 12 };
 
