@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of errors of clstream/cuda_runtime.h, for the programs that test it. */
+/* Checks of errors of clstream/cuda_runtime.h, and memory, for the programs that test it. */
 #ifndef CLSTREAM_TESTS_CUDA_CALLS_H
 #define CLSTREAM_TESTS_CUDA_CALLS_H
 
@@ -24,6 +24,12 @@ static inline void expect_error(cudaError_t wanted, cudaError_t got, const char 
 static inline void cuda_finish(void) {
     CUDA(cudaDeviceSynchronize());
     CUDA(cudaGetLastError());
+}
+
+static inline int *device_ints(size_t n) {
+    int *made;
+    CUDA(cudaMalloc((void **)&made, n * sizeof *made));
+    return made;
 }
 
 #endif

@@ -30,12 +30,6 @@ static cls_cuda_kernel nothing = CLS_CUDA_KERNEL(&module, "nothing");
 static cls_cuda_kernel place = CLS_CUDA_KERNEL(&module, "place");
 static cls_cuda_kernel values = CLS_CUDA_KERNEL(&module, "values");
 
-static int *device_ints(size_t n) {
-    int *made;
-    CUDA(cudaMalloc((void **)&made, n * sizeof *made));
-    return made;
-}
-
 /* --- errors --- */
 
 static void statuses_are_errors(void **state) {

@@ -27,12 +27,6 @@ static cls_cuda_kernel sum = CLS_CUDA_KERNEL(&module, "sum");
 static cls_cuda_kernel values = CLS_CUDA_KERNEL(&module, "values");
 static cls_cuda_kernel box = CLS_CUDA_KERNEL(&module, "box");
 
-static int *device_ints(size_t n) {
-    int *made;
-    CUDA(cudaMalloc((void **)&made, n * sizeof *made));
-    return made;
-}
-
 static struct dim3 blocks(unsigned n) {
     struct dim3 made = {n, 1, 1};
     return made;

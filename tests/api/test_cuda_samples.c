@@ -42,12 +42,6 @@ static int *pinned_ints(size_t n) {
     return made;
 }
 
-static int *device_ints(size_t n) {
-    int *made;
-    CUDA(cudaMalloc((void **)&made, n * sizeof *made));
-    return made;
-}
-
 /* The shape of asyncAPI: copies and a kernel on stream 0, between events, and a host that counts meanwhile. */
 static void host_counts_meanwhile(void **state) {
     int *host = pinned_ints(N), *device = device_ints(N);
