@@ -13,7 +13,7 @@
 
 CLS_BEGIN_DECLS
 
-/** Who may use a device: cudaDeviceProp's computeMode is cudaComputeModeDefault. */
+/** Modes of a device's use by threads: cudaDeviceProp's computeMode is cudaComputeModeDefault. */
 typedef enum cudaComputeMode {
     cudaComputeModeDefault = 0,         /**< every thread of every process */
     cudaComputeModeExclusive = 1,       /**< one thread */

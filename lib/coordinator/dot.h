@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "coordinator/wait_graph.h"
 
-/* Appends a digraph called `name` whose arrows point from a dependent to what it waits for. In red: the
+/* Appends a digraph called `name`. Its arrows point from a dependent to a prerequisite. In red: the
  * cycles of the graph, or if it has none the last cycle, with edges that are not in the graph dashed.
- * Names and labels may hold any bytes. CLS_ERROR_OUT_OF_MEMORY. */
+ * Names and labels may hold any bytes. CLS_ERROR_OUT_OF_MEMORY, and then the text may be cut. */
 cls_status wait_graph_write_dot(struct text *text, struct wait_graph *graph, const char *name);
 
 /* The last cycle alone. CLS_ERROR_NOT_FOUND where there is none. */

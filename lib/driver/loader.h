@@ -11,7 +11,7 @@
 /* The version of OpenCL whose functions the loader has: 120, 200, 210 or 300. No device has a higher one. */
 unsigned loader_version(void);
 
-/* The same by what can be found in it; NULL: the one that is linked. */
+/* The version of a library that was opened; NULL: of the loader that is linked. */
 static inline unsigned loader_version_in(void *library) {
     static const struct {
         const char *function;
