@@ -390,11 +390,14 @@ static void test_no_block_is_lost(void **state) {
     for (unsigned i = 0; i < n_scenarios; i += stride)
         if (!sweep_clean(sweep, &scenarios[i]))
             sweep_scenario(sweep, &scenarios[i]);
+    for (unsigned i = 0;
+         i < 10000 && (count_descriptors() > descriptors || atomic_load(&mappings) > mapped); i++)
+        sleep_us(1000); /* a driver may give up memory later, on a thread of its own */
     long after = atomic_load(&blocks);
     print_message("# %ld blocks held, %ld before\n", after, before);
     assert_true(after <= before + KEPT);
-    assert_int_equal(atomic_load(&mappings), mapped);
-    assert_int_equal(count_descriptors(), descriptors);
+    assert_true(atomic_load(&mappings) <= mapped);
+    assert_true(count_descriptors() <= descriptors);
 }
 
 int main(int argc, char **argv) {
