@@ -46,8 +46,8 @@ for page in README.md SECURITY.md doc/batch.md doc/design.md doc/from-opencl.md 
     check "the variables that $page names are read" "$(unknown_variables "$srcdir/$page")"
     check "what $page links to is there" "$(dead_links "$srcdir/$page")"
 done
-# The functions of the headers, without the typed ones, which are generated.
-cat "$srcdir"/include/clstream/*.h | tr '\n' ' ' | sed 's/CLS_API/\n&/g' |
+# The functions of the headers, without the typed ones, which are generated: a tarball has them beside the others.
+find "$srcdir/include/clstream" -name '*.h' ! -name typed.h -exec cat {} + | tr '\n' ' ' | sed 's/CLS_API/\n&/g' |
     sed -n 's/^CLS_API [^(;]*[ *]\(cls_[a-z0-9_]*\) *(.*/\1/p' | sort -u >"$dir/functions"
 names "$srcdir"/README.md "$srcdir"/doc/*.md "$srcdir"/examples/*.c "$srcdir"/bench/*.c "$srcdir"/tools/*.[ch] \
     "$srcdir"/python/clstream/*.py >"$dir/named"
