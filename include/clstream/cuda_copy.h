@@ -13,6 +13,7 @@
 #ifndef CLSTREAM_CUDA_COPY_H
 #define CLSTREAM_CUDA_COPY_H
 
+#include <clstream/cuda_managed.h>
 #include <clstream/cuda_stream.h>
 #include <clstream/pointer.h>
 
@@ -56,8 +57,8 @@ static inline cudaError_t cls_cuda_check_kind(cudaMemcpyKind kind, cls_pointer_k
     return cudaSuccess;
 }
 
-/* Finds the stream of a copy. `src` is NULL of a fill; `named` says that the program gave the stream. */
-static inline cudaError_t cls_cuda_find_route(struct cls_cuda_route *route, const void *dst,
+/* Begins a copy: finds its stream. `src` is NULL of a fill; `named` says that the program gave the stream. */
+static inline cudaError_t cls_cuda_begin_copy(struct cls_cuda_route *route, const void *dst,
                                               const void *src, cudaMemcpyKind kind,
                                               cudaStream_t stream, int named) {
     cls_pointer_info to = CLS_POINTER_INFO_INIT, from = CLS_POINTER_INFO_INIT;
@@ -77,7 +78,23 @@ static inline cudaError_t cls_cuda_find_route(struct cls_cuda_route *route, cons
     if (error == cudaSuccess && named &&
         (to.kind == CLS_POINTER_HOST || (src && from.kind == CLS_POINTER_HOST)))
         route->waits = !cls_cuda_captures(route->stream);
+    if (error == cudaSuccess && cls_cuda_has_coarse()) {
+        const cls_arg args[] = {cls_arg_pointer(dst), cls_arg_pointer(src)};
+        error = cls_cuda_result_on(route->stream, cls_cuda_managed_begin(route->stream, args, 2));
+    }
     return error;
+}
+
+/* What a copy or fill returns that was begun. */
+static inline cudaError_t cls_cuda_end_copy(const struct cls_cuda_route *route, const void *dst,
+                                            const void *src, cls_status status) {
+    if (cls_cuda_has_coarse()) {
+        const cls_arg args[] = {cls_arg_pointer(dst), cls_arg_pointer(src)};
+        status = cls_cuda_managed_end(route->stream, args, 2, status);
+        if (route->waits)
+            status = cls_cuda_waited(status);
+    }
+    return cls_cuda_result_on(route->stream, status);
 }
 
 static inline cudaError_t cls_cuda_copy(void *dst, const void *src, size_t bytes,
@@ -88,12 +105,12 @@ static inline cudaError_t cls_cuda_copy(void *dst, const void *src, size_t bytes
         return cls_cuda_stream(stream, &route.stream);
     if (!dst || !src)
         return cls_cuda_refuse(cudaErrorInvalidValue, "cudaMemcpy: a pointer is null");
-    error = cls_cuda_find_route(&route, dst, src, kind, stream, named);
+    error = cls_cuda_begin_copy(&route, dst, src, kind, stream, named);
     if (error != cudaSuccess)
         return error;
-    return cls_cuda_result_on(route.stream, route.waits
-                                                ? cls_memcpy(dst, src, bytes, route.stream)
-                                                : cls_memcpy_async(dst, src, bytes, route.stream));
+    return cls_cuda_end_copy(&route, dst, src,
+                             route.waits ? cls_memcpy(dst, src, bytes, route.stream)
+                                         : cls_memcpy_async(dst, src, bytes, route.stream));
 }
 
 static inline cudaError_t cls_cuda_copy_2d(void *dst, size_t dst_pitch, const void *src,
@@ -107,11 +124,11 @@ static inline cudaError_t cls_cuda_copy_2d(void *dst, size_t dst_pitch, const vo
         return cls_cuda_refuse(cudaErrorInvalidValue, "cudaMemcpy2D: a pointer is null");
     if (dst_pitch < width || src_pitch < width)
         return cls_cuda_refuse(cudaErrorInvalidPitchValue, "the pitch is below the width");
-    error = cls_cuda_find_route(&route, dst, src, kind, stream, named);
+    error = cls_cuda_begin_copy(&route, dst, src, kind, stream, named);
     if (error != cudaSuccess)
         return error;
-    return cls_cuda_result_on(
-        route.stream,
+    return cls_cuda_end_copy(
+        &route, dst, src,
         route.waits
             ? cls_memcpy_2d(dst, dst_pitch, src, src_pitch, width, height, route.stream)
             : cls_memcpy_2d_async(dst, dst_pitch, src, src_pitch, width, height, route.stream));
@@ -127,17 +144,17 @@ static inline cudaError_t cls_cuda_set(void *dst, size_t pitch, int value, size_
         return cls_cuda_refuse(cudaErrorInvalidValue, "cudaMemset: the pointer is null");
     if (pitch < width)
         return cls_cuda_refuse(cudaErrorInvalidPitchValue, "the pitch is below the width");
-    error = cls_cuda_find_route(&route, dst, NULL, cudaMemcpyDefault, stream, named);
+    error = cls_cuda_begin_copy(&route, dst, NULL, cudaMemcpyDefault, stream, named);
     if (error != cudaSuccess)
         return error;
     if (height == 1)
-        return cls_cuda_result_on(route.stream,
-                                  route.waits ? cls_memset(dst, value, width, route.stream)
-                                              : cls_memset_async(dst, value, width, route.stream));
-    return cls_cuda_result_on(
-        route.stream, route.waits
-                          ? cls_memset_2d(dst, pitch, value, width, height, route.stream)
-                          : cls_memset_2d_async(dst, pitch, value, width, height, route.stream));
+        return cls_cuda_end_copy(&route, dst, NULL,
+                                 route.waits ? cls_memset(dst, value, width, route.stream)
+                                             : cls_memset_async(dst, value, width, route.stream));
+    return cls_cuda_end_copy(
+        &route, dst, NULL,
+        route.waits ? cls_memset_2d(dst, pitch, value, width, height, route.stream)
+                    : cls_memset_2d_async(dst, pitch, value, width, height, route.stream));
 }
 /** @endcond */
 

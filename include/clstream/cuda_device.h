@@ -20,6 +20,7 @@
 #include <clstream/buffer.h>
 #include <clstream/context.h>
 #include <clstream/cuda_error.h>
+#include <clstream/cuda_owner.h>
 #include <clstream/device.h>
 #include <clstream/stream.h>
 
@@ -198,7 +199,9 @@ static inline cudaError_t cudaGetDevice(int *device) {
 static inline cudaError_t cudaDeviceSynchronize(void) {
     cls_context context;
     cudaError_t error = cls_cuda_enter(&context);
-    return error != cudaSuccess ? error : cls_cuda_result(cls_context_synchronize(context));
+    return error != cudaSuccess
+               ? error
+               : cls_cuda_result(cls_cuda_waited(cls_context_synchronize(context)));
 }
 
 /**
@@ -220,6 +223,7 @@ static inline cudaError_t cudaDeviceReset(void) {
     cls_cuda_thread.last = cudaSuccess;
     cls_cuda_forget_symbols(device);
     if (context) {
+        cls_cuda_reset_coarse(device, context);
         cls_context_synchronize(context); /* an error of the old context is gone with it */
         status = cls_context_destroy(context);
     }

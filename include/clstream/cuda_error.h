@@ -125,12 +125,15 @@ struct cls_cuda_state {
     struct cls_cuda_graph *graphs;         /* written under cls_cuda_graph_lock */
     int tickets;                           /* descriptor of their file, and one; the same lock */
     uint32_t n_tickets;                    /* of all times; the same lock */
+    struct cls_cuda_coarse *coarse;        /* written under cls_cuda_coarse_lock */
+    cls_stream internal_streams[CLS_CUDA_DEVICES]; /* the same lock (cuda_owner.h) */
 };
 __attribute__((weak)) struct cls_cuda_state cls_cuda_state;
 /* Held while a context, a program or a kernel is made. */
 __attribute__((weak)) pthread_mutex_t cls_cuda_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_mutex_t cls_cuda_symbol_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_mutex_t cls_cuda_export_lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((weak)) pthread_mutex_t cls_cuda_coarse_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_mutex_t cls_cuda_graph_lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) pthread_once_t cls_cuda_key_once = PTHREAD_ONCE_INIT;
 __attribute__((weak)) pthread_key_t cls_cuda_key;

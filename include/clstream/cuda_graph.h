@@ -12,6 +12,7 @@
 #ifndef CLSTREAM_CUDA_GRAPH_H
 #define CLSTREAM_CUDA_GRAPH_H
 
+#include <clstream/cuda_managed.h>
 #include <clstream/cuda_stream.h>
 #include <clstream/graph.h>
 
@@ -191,9 +192,14 @@ static inline cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t str
 /** Launches a graph as one command of a stream. */
 static inline cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     cls_stream found;
+    cls_status status;
     cudaError_t error = cls_cuda_stream(stream, &found);
-    return error != cudaSuccess ? error
-                                : cls_cuda_result_on(found, cls_graph_launch_async(exec, found));
+    if (error != cudaSuccess)
+        return error;
+    status = cls_cuda_managed_begin(found, NULL, 0);
+    if (status == CLS_SUCCESS)
+        status = cls_cuda_managed_end(found, NULL, 0, cls_graph_launch_async(exec, found));
+    return cls_cuda_result_on(found, status);
 }
 
 /** Has later launches do what another graph of the same shape does. `info` may be null. */

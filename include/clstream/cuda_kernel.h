@@ -22,6 +22,7 @@
 #ifndef CLSTREAM_CUDA_KERNEL_H
 #define CLSTREAM_CUDA_KERNEL_H
 
+#include <clstream/cuda_managed.h>
 #include <clstream/cuda_stream.h>
 #include <clstream/kernel.h>
 #include <clstream/pointer.h>
@@ -243,10 +244,16 @@ static inline cudaError_t cls_cuda_shape(struct dim3 grid, struct dim3 block, cl
     return cudaSuccess;
 }
 
-/* What a launch on a stream returns. */
-static inline cudaError_t cls_cuda_launched(cls_stream stream, struct dim3 block,
-                                            cls_status status) {
-    cudaError_t error = cls_cuda_result_on(stream, status);
+/* Launches a kernel in work-items of blocks. */
+static inline cudaError_t cls_cuda_launch_items(cls_kernel kernel, const cls_launch *launch,
+                                                struct dim3 block, const cls_arg *args, unsigned n,
+                                                cls_stream stream) {
+    cudaError_t error;
+    cls_status status = cls_cuda_managed_begin(stream, args, n);
+    if (status == CLS_SUCCESS)
+        status = cls_cuda_managed_end(stream, args, n,
+                                      cls_kernel_launch_async(kernel, launch, args, n, stream));
+    error = cls_cuda_result_on(stream, status);
     if (status == CLS_ERROR_INVALID_VALUE &&
         cls_cuda_is_too_large(CLS_CUDA_CAST(size_t, block.x) * block.y * block.z))
         error = cls_cuda_keep(cudaErrorInvalidConfiguration);
@@ -274,8 +281,7 @@ static inline cudaError_t cls_cuda_launch_args(cls_cuda_kernel *kernel, struct d
         return error;
     if (shared)
         args[n++] = cls_arg_local(shared);
-    return cls_cuda_launched(found, block,
-                             cls_kernel_launch_async(of_device, &launch, args, n, found));
+    return cls_cuda_launch_items(of_device, &launch, block, args, n, found);
 }
 
 #ifndef __cplusplus

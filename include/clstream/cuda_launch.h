@@ -103,8 +103,7 @@ static inline cudaError_t cudaLaunchKernel(const void *kernel, struct dim3 grid,
         error = cls_cuda_read_params(of_device, args, shared, read, &n);
     if (error != cudaSuccess)
         return error;
-    return cls_cuda_launched(found, block,
-                             cls_kernel_launch_async(of_device, &launch, read, n, found));
+    return cls_cuda_launch_items(of_device, &launch, block, read, n, found);
 }
 
 CLS_END_DECLS

@@ -4,8 +4,8 @@
  * Memory of clstream/cuda_runtime.h, by the pointers of pointer.h. Copies and fills are in cuda_copy.h.
  *
  * Device memory is never dereferenced by the host; arithmetic on its pointers is valid. Pinned memory speeds copies up; a
- * kernel takes it on CPUs only (cudaHostGetDevicePointer). Managed memory takes a device whose unified memory is
- * fine-grained (managed.h), else cudaMallocManaged is cudaErrorNotSupported.
+ * kernel takes it on CPUs only (cudaHostGetDevicePointer). Managed memory takes a device that shares memory with the host
+ * (managed.h); cuda_managed.h says who may use it when.
  *
  * Every function may be called from any thread, and returns the device's sticky error if it has one (cuda_error.h).
  * Those that free work all the same.
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <clstream/buffer.h>
+#include <clstream/cuda_managed.h>
 #include <clstream/cuda_stream.h>
 #include <clstream/managed.h>
 #include <clstream/mempool.h>
@@ -32,9 +33,6 @@ CLS_BEGIN_DECLS
 #define cudaHostRegisterDefault 0x00    /**< pins memory of the program's */
 #define cudaHostRegisterPortable 0x01   /**< taken: it always is */
 #define cudaHostRegisterMapped 0x02     /**< taken: cudaHostGetDevicePointer decides */
-#define cudaMemAttachGlobal 0x01        /**< managed memory of all streams */
-#define cudaMemAttachHost 0x02          /**< taken, as cudaMemAttachGlobal */
-#define cudaMemAttachSingle 0x04        /**< taken, as cudaMemAttachGlobal */
 
 /** Kinds of memory. */
 typedef enum cudaMemoryType {
@@ -180,6 +178,7 @@ static inline cudaError_t cudaFree(void *pointer) {
         buffer.bytes = 0;
     if (info.buffer && info.offset == 0)
         cls_cuda_forget_export(info.buffer);
+    cls_cuda_forget_coarse(pointer, NULL);
     status = cls_device_free(pointer);
     device = cls_cuda_device_of(info.context);
     if (status == CLS_SUCCESS && buffer.bytes &&
@@ -250,7 +249,10 @@ static inline cudaError_t cudaHostGetDevicePointer(void **out, void *pointer, un
     return cls_cuda_result(status);
 }
 
-/** Allocates memory that host and kernels use by one pointer. `flags`: cudaMemAttachGlobal or cudaMemAttachHost. */
+/**
+ * Allocates memory that host and kernels use by one pointer: at the same time, or by turns (cuda_managed.h). `flags`:
+ * cudaMemAttachGlobal or cudaMemAttachHost. A device that shares no memory: cudaErrorNotSupported.
+ */
 static inline cudaError_t cudaMallocManaged(void **out, size_t bytes,
                                             unsigned flags
 #ifdef __cplusplus
@@ -260,6 +262,7 @@ static inline cudaError_t cudaMallocManaged(void **out, size_t bytes,
     cls_managed_kind kind = CLS_MANAGED_NONE;
     cls_context context;
     cls_buffer buffer;
+    void *pointer = NULL;
     cls_status status;
     cudaError_t error = cls_cuda_check_out(out, 1, &context);
     if (error != cudaSuccess)
@@ -267,17 +270,40 @@ static inline cudaError_t cudaMallocManaged(void **out, size_t bytes,
     if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
         return cls_cuda_refuse(cudaErrorInvalidValue, "cudaMallocManaged: bytes or flags");
     status = cls_managed_get_kind(context, &kind);
-    if (status == CLS_SUCCESS && kind != CLS_MANAGED_FINE)
-        return cls_cuda_refuse(cudaErrorNotSupported,
-                               "host and device cannot use memory at the same time");
     if (status == CLS_SUCCESS)
         status = cls_managed_alloc(context, bytes, &buffer, NULL);
-    if (status == CLS_SUCCESS && (status = cls_buffer_get_pointer(buffer, out)) != CLS_SUCCESS)
+    if (status != CLS_SUCCESS)
+        return cls_cuda_result(status);
+    status = cls_buffer_get_pointer(buffer, &pointer);
+    if (status == CLS_SUCCESS && kind == CLS_MANAGED_COARSE)
+        status =
+            cls_cuda_add_coarse(cls_cuda_thread.device, context, buffer, pointer, bytes, flags);
+    if (status == CLS_SUCCESS)
+        *out = pointer;
+    else
         cls_buffer_destroy(buffer);
     return cls_cuda_result(status);
 }
 
-/** Moves managed memory to a device, or to the host (cudaCpuDeviceId), ahead of its use: a hint. */
+/** @cond */
+/* Moves managed memory in the order of a stream: by its owners where it has them, else as a hint. */
+static inline cls_status cls_cuda_move(const void *pointer, cls_buffer buffer, cls_location where,
+                                       cls_stream stream) {
+    cls_arg arg = cls_arg_pointer(pointer);
+    cls_status status;
+    if (!cls_cuda_has_coarse() || !cls_cuda_is_coarse(pointer))
+        return cls_prefetch_async(buffer, where, stream);
+    if (where == CLS_TO_HOST)
+        return cls_cuda_attach(pointer, 0, stream);
+    status = cls_cuda_managed_begin(stream, &arg, 1);
+    return status == CLS_SUCCESS ? cls_cuda_managed_end(stream, &arg, 1, status) : status;
+}
+/** @endcond */
+
+/**
+ * Moves managed memory to a device, or to the host (cudaCpuDeviceId), ahead of its use: a hint. Memory that is used by turns
+ * changes its owner (cuda_managed.h): the host may touch it after waiting for the stream.
+ */
 static inline cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, int device,
                                                cudaStream_t stream CLS_CUDA_OR_ZERO) {
     cls_pointer_info info = CLS_POINTER_INFO_INIT;
@@ -293,8 +319,8 @@ static inline cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes
         (info.kind != CLS_POINTER_UNIFIED || bytes == 0 || bytes > info.bytes - info.offset))
         return cls_cuda_refuse(cudaErrorInvalidValue, "cudaMemPrefetchAsync: not managed memory");
     if (status == CLS_SUCCESS)
-        status = cls_prefetch_async(info.buffer,
-                                    device == cudaCpuDeviceId ? CLS_TO_HOST : CLS_TO_DEVICE, found);
+        status = cls_cuda_move(pointer, info.buffer,
+                               device == cudaCpuDeviceId ? CLS_TO_HOST : CLS_TO_DEVICE, found);
     return cls_cuda_result_on(found, status);
 }
 

@@ -21,6 +21,7 @@
 #include <clstream/cuda_copy.h>
 #include <clstream/cuda_graph.h>
 #include <clstream/cuda_launch.h>
+#include <clstream/cuda_managed.h>
 #include <clstream/graph.h>
 #include <clstream/pointer.h>
 
@@ -243,6 +244,7 @@ static inline cudaError_t cls_cuda_submit_fill(cls_stream stream, const void *wh
     const uint32_t four = fill->value;
     const void *pattern = &one;
     int uniform = 1;
+    cls_arg arg;
     cls_buffer buffer;
     size_t offset;
     cls_status status;
@@ -262,8 +264,13 @@ static inline cudaError_t cls_cuda_submit_fill(cls_stream stream, const void *wh
     if (fill->height != 1)
         return cls_cuda_refuse(cudaErrorNotSupported, "a node of a fill: rows of such elements");
     status = cls_pointer_get_buffer(fill->dst, &buffer, &offset);
+    arg = cls_arg_pointer(fill->dst);
     if (status == CLS_SUCCESS)
-        status = cls_fill_async(buffer, offset, fill->width * size, pattern, size, stream);
+        status = cls_cuda_managed_begin(stream, &arg, 1);
+    if (status == CLS_SUCCESS)
+        status = cls_cuda_managed_end(
+            stream, &arg, 1,
+            cls_fill_async(buffer, offset, fill->width * size, pattern, size, stream));
     return cls_cuda_result_on(stream, status);
 }
 
@@ -323,6 +330,7 @@ static inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec,
     cls_arg args[CLS_CUDA_MAX_ARGUMENTS];
     cls_launch launch;
     cls_kernel kernel;
+    cls_status status;
     unsigned n = 0;
     cudaError_t error;
     if (!node || !params || params->extra)
@@ -333,9 +341,13 @@ static inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec,
     if (error == cudaSuccess)
         error =
             cls_cuda_read_params(kernel, params->kernelParams, params->sharedMemBytes, args, &n);
-    return error != cudaSuccess
-               ? error
-               : cls_cuda_result(cls_graph_set_kernel(exec, number, kernel, &launch, args, n));
+    if (error != cudaSuccess)
+        return error;
+    status = cls_cuda_managed_begin(NULL, args, n);
+    if (status == CLS_SUCCESS)
+        status = cls_cuda_managed_end(NULL, args, n,
+                                      cls_graph_set_kernel(exec, number, kernel, &launch, args, n));
+    return cls_cuda_result(status);
 }
 
 CLS_END_DECLS

@@ -61,7 +61,7 @@ typedef struct cudaDeviceProp {
     int managedMemory;                 /**< 1: cudaMallocManaged works */
     int isMultiGpuBoard;               /**< 0 */
     int pageableMemoryAccess;          /**< 0 */
-    int concurrentManagedAccess;       /**< managedMemory */
+    int concurrentManagedAccess;       /**< 1: host and kernels use it at the same time */
     int cooperativeLaunch;             /**< 0 */
     int hostRegisterSupported;         /**< `integrated`: cudaHostRegister may work */
     int memoryPoolsSupported;          /**< 1 */
@@ -184,7 +184,8 @@ static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int devi
         return cls_cuda_result_of(device, status);
     cls_cuda_fill(prop, &info);
     cls_cuda_fill_special(prop, cls_cuda_state.index[device], &info);
-    prop->managedMemory = prop->concurrentManagedAccess = kind == CLS_MANAGED_FINE;
+    prop->managedMemory = kind != CLS_MANAGED_NONE;
+    prop->concurrentManagedAccess = kind == CLS_MANAGED_FINE;
     prop->canMapHostMemory = info.type == CLS_DEVICE_CPU && kind != CLS_MANAGED_COARSE;
     return cudaSuccess;
 }

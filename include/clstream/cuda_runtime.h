@@ -12,6 +12,7 @@
  * - cuda_properties.h: their properties
  * - cuda_stream.h: streams, events, host functions
  * - cuda_memory.h: memory
+ * - cuda_managed.h, cuda_owner.h: who may use managed memory when
  * - cuda_copy.h: copies and fills
  * - cuda_pool.h: stream-ordered memory
  * - cuda_ipc.h: memory of other processes
@@ -40,9 +41,11 @@
 #include <clstream/cuda_ipc.h>
 #include <clstream/cuda_kernel.h>
 #include <clstream/cuda_launch.h>
+#include <clstream/cuda_managed.h>
 #include <clstream/cuda_memory.h>
 #include <clstream/cuda_missing.h>
 #include <clstream/cuda_node.h>
+#include <clstream/cuda_owner.h>
 #include <clstream/cuda_pool.h>
 #include <clstream/cuda_properties.h>
 #include <clstream/cuda_stream.h>

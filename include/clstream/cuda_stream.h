@@ -18,6 +18,7 @@
 #include <clstream/cuda_device.h>
 #include <clstream/event.h>
 #include <clstream/graph.h>
+#include <clstream/pointer.h>
 #include <clstream/stream.h>
 
 CLS_BEGIN_DECLS
@@ -123,12 +124,6 @@ static inline cudaError_t cls_cuda_result_on(cls_stream stream, cls_status statu
     return cls_cuda_result_of(device, status);
 }
 
-/* Whether what a stream is given is captured. */
-static inline int cls_cuda_captures(cls_stream stream) {
-    cls_capture_info info = CLS_CAPTURE_INFO_INIT;
-    return cls_stream_get_capture(stream, &info) == CLS_SUCCESS && info.state != CLS_CAPTURE_NONE;
-}
-
 static inline cudaError_t cls_cuda_create_stream(cudaStream_t *stream, unsigned flags,
                                                  int priority) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
@@ -172,14 +167,18 @@ static inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     cls_stream found;
     cudaError_t error = cls_cuda_stream(stream, &found);
-    return error != cudaSuccess ? error : cls_cuda_result_on(found, cls_stream_synchronize(found));
+    return error != cudaSuccess
+               ? error
+               : cls_cuda_result_on(found, cls_cuda_waited(cls_stream_synchronize(found)));
 }
 
 /** Says whether the work of a stream is done: cudaSuccess or cudaErrorNotReady. */
 static inline cudaError_t cudaStreamQuery(cudaStream_t stream) {
     cls_stream found;
     cudaError_t error = cls_cuda_stream(stream, &found);
-    return error != cudaSuccess ? error : cls_cuda_result_on(found, cls_stream_query(found));
+    return error != cudaSuccess
+               ? error
+               : cls_cuda_result_on(found, cls_cuda_waited(cls_stream_query(found)));
 }
 
 /** Gets the priority of a stream, as it was asked for and clamped. */
@@ -227,10 +226,14 @@ static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e
 /** Runs a function on the host in the order of a stream; in a capture, in each launch of the graph. */
 static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *arg) {
     cls_stream found;
+    cls_status status;
     cudaError_t error = cls_cuda_stream(stream, &found);
-    return error != cudaSuccess
-               ? error
-               : cls_cuda_result_on(found, cls_stream_launch_host_async(found, fn, arg));
+    if (error != cudaSuccess)
+        return error;
+    status = cls_cuda_host_follows(found);
+    if (status == CLS_SUCCESS)
+        status = cls_stream_launch_host_async(found, fn, arg);
+    return cls_cuda_result_on(found, status);
 }
 
 /** @cond */
@@ -271,21 +274,49 @@ static inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamC
     call->fn = fn;
     call->arg = arg;
     call->stream = stream;
-    status = cls_stream_add_callback(found, cls_cuda_call_back, call);
+    status = cls_cuda_host_follows(found);
+    if (status == CLS_SUCCESS)
+        status = cls_stream_add_callback(found, cls_cuda_call_back, call);
     if (status != CLS_SUCCESS)
         free(call);
     return cls_cuda_result_on(found, status);
 }
 
-/** Does nothing: managed memory belongs to no stream. */
+/**
+ * Says in the order of a stream who uses managed memory, with one of cudaMemAttach* (cuda_managed.h). `bytes` is 0 or the size
+ * of the memory. Stream 0 cannot be cudaMemAttachSingle, and a captured stream is cudaErrorStreamCaptureUnsupported. Where
+ * unified memory is fine-grained, it has no effect.
+ */
 static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *memory,
                                                    size_t bytes CLS_CUDA_OR_ZERO,
-                                                   unsigned flags CLS_CUDA_OR_ZERO) {
-    cls_stream found;
-    (void)memory;
-    (void)bytes;
-    (void)flags;
-    return cls_cuda_stream(stream, &found);
+                                                   unsigned flags
+#ifdef __cplusplus
+                                                   = cudaMemAttachSingle
+#endif
+) {
+    cls_pointer_info info = CLS_POINTER_INFO_INIT;
+    cls_stream found, legacy;
+    cls_status status;
+    cudaError_t error = cls_cuda_stream(stream, &found);
+    if (error == cudaSuccess)
+        error = cls_cuda_stream(cudaStreamLegacy, &legacy);
+    if (error != cudaSuccess)
+        return error;
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
+        (flags != cudaMemAttachSingle || found == legacy))
+        return cls_cuda_refuse(cudaErrorInvalidValue,
+                               "cudaStreamAttachMemAsync: unknown flags, or stream 0 alone");
+    status = cls_pointer_get_info(memory, &info);
+    if (status == CLS_SUCCESS &&
+        (info.kind != CLS_POINTER_UNIFIED || (bytes && (bytes != info.bytes || info.offset))))
+        return cls_cuda_refuse(cudaErrorInvalidValue,
+                               "cudaStreamAttachMemAsync: no managed memory, or a part of it");
+    if (cls_cuda_captures(found))
+        return cls_cuda_refuse(cudaErrorStreamCaptureUnsupported,
+                               "a capture holds no attachments of memory");
+    if (status == CLS_SUCCESS)
+        status = cls_cuda_attach(memory, flags, found);
+    return cls_cuda_result_on(found, status);
 }
 
 /* --- events --- */
@@ -326,14 +357,15 @@ static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream
 static inline cudaError_t cudaEventQuery(cudaEvent_t event) {
     cls_context context;
     cudaError_t error = cls_cuda_enter(&context);
-    return error != cudaSuccess ? error : cls_cuda_result(cls_event_query(event));
+    return error != cudaSuccess ? error : cls_cuda_result(cls_cuda_waited(cls_event_query(event)));
 }
 
 /** Waits for the recorded work. */
 static inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     cls_context context;
     cudaError_t error = cls_cuda_enter(&context);
-    return error != cudaSuccess ? error : cls_cuda_result(cls_event_synchronize(event));
+    return error != cudaSuccess ? error
+                                : cls_cuda_result(cls_cuda_waited(cls_event_synchronize(event)));
 }
 
 /** Gets the time between two events in milliseconds. */
