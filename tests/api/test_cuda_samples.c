@@ -386,7 +386,7 @@ static void unified_memory_on_streams(void **state) {
     (void)state;
     CUDA(cudaGetDeviceProperties(&prop, 0));
     if (!prop.managedMemory)
-        SKIP_BECAUSE("host and device cannot use memory at the same time");
+        SKIP_BECAUSE("the device shares no memory with the host");
     for (int s = 0; s < STREAMS; s++)
         CUDA(cudaStreamCreate(&streams[s]));
     for (int t = 0; t < TASKS; t++) {
@@ -396,8 +396,9 @@ static void unified_memory_on_streams(void **state) {
             memory[t][i] = (float)(i + t);
             memory[t][1024 + i] = (float)(2 * i);
         }
-        CUDA(cudaStreamAttachMemAsync(streams[t % STREAMS], memory[t], 0, cudaMemAttachSingle));
         CUDA(cudaMemPrefetchAsync(memory[t], 3 * 1024 * sizeof(float), 0, streams[t % STREAMS]));
+        CUDA(cudaStreamAttachMemAsync(streams[t % STREAMS], memory[t], 0,
+                                      n < 300 ? cudaMemAttachHost : cudaMemAttachSingle));
         if (n < 300) {
             CUDA(cudaStreamSynchronize(streams[t % STREAMS]));
             for (int i = 0; i < n; i++)
@@ -418,12 +419,26 @@ static void unified_memory_on_streams(void **state) {
     cuda_finish();
 }
 
+static int force_coarse(void **state) {
+    (void)state;
+    return setenv("CLSTREAM_MANAGED", "coarse", 1);
+}
+
+static int leave_coarse(void **state) {
+    (void)state;
+    return unsetenv("CLSTREAM_MANAGED");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_counts_meanwhile),     cmocka_unit_test(parts_on_streams),
-        cmocka_unit_test(workloads_call_back),       cmocka_unit_test(reduction_by_capture),
-        cmocka_unit_test(sweeps_by_updates),         cmocka_unit_test(stream_ordered_allocation),
+        cmocka_unit_test(host_counts_meanwhile),
+        cmocka_unit_test(parts_on_streams),
+        cmocka_unit_test(workloads_call_back),
+        cmocka_unit_test(reduction_by_capture),
+        cmocka_unit_test(sweeps_by_updates),
+        cmocka_unit_test(stream_ordered_allocation),
         cmocka_unit_test(unified_memory_on_streams),
+        cmocka_unit_test_setup_teardown(unified_memory_on_streams, force_coarse, leave_coarse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

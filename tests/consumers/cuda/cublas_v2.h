@@ -64,9 +64,12 @@ inline cublasStatus_t cublasDgemv(cublasHandle_t handle, cublasOperation_t op, i
     config.transpose_a = op == CUBLAS_OP_N;
     config.alpha = *alpha;
     config.beta = *beta;
-    return cls_gemv_async(matrix, in, out, &config, handle->stream) == CLS_SUCCESS
-               ? CUBLAS_STATUS_SUCCESS
-               : CUBLAS_STATUS_EXECUTION_FAILED;
+    const cls_arg args[] = {cls_arg_pointer(a), cls_arg_pointer(x), cls_arg_pointer(y)};
+    status = cls_cuda_managed_begin(handle->stream, args, 3);
+    if (status == CLS_SUCCESS)
+        status = cls_cuda_managed_end(handle->stream, args, 3,
+                                      cls_gemv_async(matrix, in, out, &config, handle->stream));
+    return status == CLS_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 #endif
