@@ -25,9 +25,13 @@ enum {
     N_CRASHES = sizeof crashes / sizeof crashes[0]
 };
 
-/* A name stays allocated for the life of the process, and only `armed` says whether a file of that name
- * is there to be removed. */
-static char *name_copy;
+/* Names stay allocated for the life of the process, and only `armed` says whether a file of the newest
+ * name is there to be removed. */
+struct name {
+    struct name *older;
+    char text[];
+};
+static struct name *newest;
 static atomic_bool armed;
 static bool guarded; /* the handlers and the waiter are there */
 
@@ -52,7 +56,7 @@ static void *await_ending(void *arg) {
     if (sigwait(&taken, &signal_number) != 0)
         return arg;
     if (armed)
-        unlink(name_copy);
+        unlink(newest->text);
     signal(signal_number, SIG_DFL); /* the compiler's handler swallows some of them */
     pthread_sigmask(SIG_UNBLOCK, &taken, NULL);
     raise(signal_number);
@@ -61,7 +65,7 @@ static void *await_ending(void *arg) {
 
 static void remove_and_crash(int signal_number) {
     if (armed)
-        unlink(name_copy);
+        unlink(newest->text);
     signal(signal_number, SIG_DFL);
     raise(signal_number); /* when this handler returns */
 }
@@ -77,9 +81,10 @@ static void install_handlers(void) {
 }
 
 /* 0, or an error number. The handlers and the waiter of the first file serve those that come after it. */
-static int guard(char *name) {
+static int guard(struct name *name) {
     pthread_t waiter;
-    name_copy = name;
+    name->older = newest;
+    newest = name;
     armed = true;
     if (guarded)
         return 0;
@@ -97,17 +102,17 @@ const char *temporary_folder(void) {
 }
 
 /* The target's name with a suffix, and so much less of it that a folder takes the whole. Allocated, or NULL. */
-static char *name_beside(const char *target) {
+static struct name *name_beside(const char *target) {
     static const char suffix[] = ".part-XXXXXX";
     const char *slash = strrchr(target, '/');
     const size_t folder = slash ? (size_t)(slash + 1 - target) : 0;
     size_t length = strlen(target);
     if (length - folder > NAME_MAX + 1 - sizeof suffix)
         length = folder + NAME_MAX + 1 - sizeof suffix;
-    char *name = malloc(length + sizeof suffix);
+    struct name *name = malloc(sizeof *name + length + sizeof suffix);
     if (name) {
-        memcpy(name, target, length);
-        memcpy(name + length, suffix, sizeof suffix);
+        memcpy(name->text, target, length);
+        memcpy(name->text + length, suffix, sizeof suffix);
     }
     return name;
 }
@@ -118,30 +123,31 @@ const char *temporary_create(const char *target, int *fd) {
 
     if (armed)
         return errno = EBUSY, NULL;
-    char *name = name_beside(target);
+    struct name *name = name_beside(target);
     if (!name)
         return NULL;
     if (!guarded)
         choose_endings();
     pthread_sigmask(SIG_BLOCK, &taken, &before);
-    *fd = mkstemp(name);
+    *fd = mkstemp(name->text);
     int code = *fd < 0 ? errno : guard(name);
     if (code == 0) {
         fcntl(*fd, F_SETFD, FD_CLOEXEC);
-        return name_copy;
+        return newest->text;
     }
     if (*fd >= 0) {
         temporary_remove();
         close(*fd);
         *fd = -1;
+    } else {
+        free(name);
     }
-    free(name);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return errno = code, NULL;
 }
 
 int temporary_rename(const char *target) {
-    if (rename(name_copy, target) != 0)
+    if (rename(newest->text, target) != 0)
         return -1;
     armed = false;
     return 0;
@@ -149,6 +155,6 @@ int temporary_rename(const char *target) {
 
 void temporary_remove(void) {
     if (armed)
-        unlink(name_copy);
+        unlink(newest->text);
     armed = false;
 }
