@@ -522,20 +522,36 @@ class event_ref : public ref<cls_event> {
         return detail::done_unless(CLS_ERROR_TIMEOUT,
                                    cls_event_wait(get(), detail::nanoseconds(timeout)));
     }
+    /** Gets a file descriptor of a shareable event, for event::import_fd in another process. The
+     * caller closes it. */
+    result<int> export_fd() const {
+        int fd = -1;
+        const cls_status status = cls_event_export(get(), &fd);
+        return detail::finish(status, fd);
+    }
 };
 
 class event : public owner<event_ref> {
   public:
     using owner::owner;
-    static result<event> create(context_ref context = {}) { return make(context, 0); }
+    static result<event> create(context_ref context = {}) { return make(context, 0, 0); }
     /** Creates an event that takes the time of its records. */
-    static result<event> create_timed(context_ref context = {}) { return make(context, 1); }
+    static result<event> create_timed(context_ref context = {}) { return make(context, 1, 0); }
+    /** Creates an event that other processes can open (event.h). */
+    static result<event> create_shareable(context_ref context = {}) { return make(context, 0, 1); }
+    /** Opens an event of another process. The descriptor stays the caller's. */
+    static result<event> import_fd(int fd, context_ref context = {}) {
+        cls_event handle = nullptr;
+        const cls_status status = cls_event_import(context.get(), fd, &handle);
+        return detail::own<event>(status, handle);
+    }
 
   private:
-    static result<event> make(context_ref context, int timed) {
+    static result<event> make(context_ref context, int timed, int shareable) {
         cls_event_config config = CLS_EVENT_CONFIG_INIT;
         cls_event handle = nullptr;
         config.timed = timed;
+        config.shareable = shareable;
         const cls_status status = cls_event_create(context.get(), &config, &handle);
         return detail::own<event>(status, handle);
     }

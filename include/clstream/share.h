@@ -30,8 +30,9 @@
  * **Other processes.** cls_buffer_export gives a file descriptor of the memory, which is sent over a
  * Unix socket (sendmsg with SCM_RIGHTS) or inherited, and cls_buffer_import opens it there. The
  * memory lives until the last process has ended or destroyed its handles, and closed the
- * descriptors: one that dies leaves the others' memory valid. No event or checker reaches into another
- * process. Wait for the commands that write the memory before you tell another process to read it.
+ * descriptors: one that dies leaves the others' memory valid. Shareable events (event.h) order the streams
+ * of processes; without one, wait for the commands that write the memory before you tell another process
+ * to read it. No checker reaches into another process.
  *
  * Memory of a pool is exported by an opened handle (cls_buffer_open, cls_buffer_export_part): the pool does not give it out
  * again before that handle is destroyed, which the program does once the other process is done with it. The library does

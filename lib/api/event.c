@@ -2,6 +2,7 @@
 /* The functions of clstream/event.h. */
 #include "stream/event.h"
 
+#include "api/shared_event.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "check/explain.h"
@@ -9,6 +10,7 @@
 #include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/event_policy.h"
+#include "stream/event_records.h"
 #include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/hooks.h"
@@ -31,25 +33,35 @@ static cls_status event_get(cls_event handle, struct event **out) {
 
 static void event_put(struct event *event) { object_release(&event->object); }
 
-cls_status cls_event_create(cls_context handle, const cls_event_config *given, cls_event *out) {
-    cls_event_config config = CLS_EVENT_CONFIG_INIT;
+static cls_status create_event(cls_context handle, const cls_event_config *config, cls_event *out) {
+    struct event_records *records = NULL;
     struct context *context;
+    struct event *event;
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    if (config->shareable)
+        status = event_records_make(&records);
+    if (status) {
+        context_put(context);
+        return status;
+    }
+    status = event_new(context, records, &event);
+    if (status)
+        return status;
+    event->timed = config->timed != 0;
+    *out = object_handle(&event->object);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_event_create(cls_context context, const cls_event_config *given, cls_event *out) {
+    cls_event_config config = CLS_EVENT_CONFIG_INIT;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_event_create: out is null");
     cls_status status = SIZED_IN(cls_event_config, &config, given);
-    if (!status)
-        status = context_get(handle, &context);
-    if (status)
-        return status;
-    struct event *event = object_create(&event_pool);
-    if (!event) {
-        context_put(context);
-        return object_none(&event_pool, "an event");
-    }
-    event->context = context;
-    event->timed = config.timed != 0;
-    *out = object_handle(&event->object);
-    return CLS_SUCCESS;
+    if (!status && config.timed && config.shareable)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "a shareable event is not timed");
+    return status ? status : create_event(context, &config, out);
 }
 
 cls_status cls_event_destroy(cls_event handle) {
@@ -94,6 +106,8 @@ static cls_status record(struct event *event, struct stream *stream) {
     if (event->context != stream->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of different "
                                                   "contexts");
+    if (event->records)
+        return shared_event_record(event, stream);
     uint64_t serial = event_new_serial(event), position;
     const struct failure *known;
     cls_status status;
@@ -123,11 +137,13 @@ COLD static cls_status record_captured(struct stream *stream, struct event *even
                                        struct replaced *before) {
     struct object *captured = event->captured;
     struct captured_record record;
-    cls_status status = event->context != stream->context
-                            ? error_set(CLS_ERROR_WRONG_CONTEXT,
-                                        "the event and the stream are of different contexts")
-                        : event->owner ? event_refuse_owner(stream, event->owner)
-                                       : hooks.capture.record(stream, event, &record);
+    cls_status status =
+        event->context != stream->context
+            ? error_set(CLS_ERROR_WRONG_CONTEXT,
+                        "the event and the stream are of different contexts")
+        : event->owner   ? event_refuse_owner(stream, event->owner)
+        : event->records ? hooks.capture.refuse(stream, "record of an event that processes share")
+                         : hooks.capture.record(stream, event, &record);
     if (status)
         return status;
     *before = (struct replaced){event->stream, captured};
@@ -152,7 +168,7 @@ static cls_status record_here(struct stream *stream, cls_event handle, bool *rec
         pthread_mutex_unlock(&event->lock);
         return status;
     }
-    *recorded = !event->timed && event->context == stream->context &&
+    *recorded = !event->timed && !event->records && event->context == stream->context &&
                 stream_marked_locked(stream, &position);
     if (*recorded) {
         if (event->stream != stream) {
@@ -233,8 +249,14 @@ static cls_status outcome(const struct stream *stream, uint64_t position) {
 
 cls_status cls_event_query(cls_event handle) {
     struct stream *stream;
+    struct event *shared;
     uint64_t position;
-    cls_status status = event_snapshot(handle, &stream, &position);
+    cls_status status = event_snapshot_or_shared(handle, &stream, &position, &shared);
+    if (!status && RARELY(shared)) {
+        status = shared_event_query(shared);
+        event_put(shared);
+        return status;
+    }
     if (status || !stream)
         return status;
     status = outcome(stream, position);
@@ -248,8 +270,14 @@ cls_status cls_event_query(cls_event handle) {
 
 static cls_status event_await(cls_event handle, uint64_t deadline) {
     struct stream *stream;
+    struct event *shared;
     uint64_t position;
-    cls_status status = event_snapshot(handle, &stream, &position);
+    cls_status status = event_snapshot_or_shared(handle, &stream, &position, &shared);
+    if (!status && RARELY(shared)) {
+        status = shared_event_await(shared, deadline);
+        event_put(shared);
+        return status;
+    }
     if (!status)
         status = check_may_block();
     if (status || !stream)
@@ -335,11 +363,26 @@ static cls_status wait_for_work(cls_stream handle, struct stream *stream, struct
     return status;
 }
 
+/* Takes over the reference of the event. */
+COLD static cls_status wait_for_shared(cls_stream handle, struct event *event) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, event->context, &stream);
+    if (!status) {
+        status = shared_event_wait(event, stream);
+        stream_put(stream);
+    }
+    event_put(event);
+    return status;
+}
+
 cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
     struct stream *stream, *other;
     struct captured_record captured;
+    struct event *shared;
     uint64_t position;
-    cls_status status = event_snapshot_any(event, &other, &position, &captured);
+    cls_status status = event_snapshot_any(event, &other, &position, &captured, &shared);
+    if (!status && RARELY(shared))
+        return wait_for_shared(handle, shared);
     if (!status && RARELY(captured.capture)) {
         status = hooks.capture.wait(handle, captured.capture, captured.node);
         object_release(captured.capture);

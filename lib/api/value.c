@@ -1,41 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Waits of a stream for a value in memory, and writes of one. A wait is a gate (stream/gate.h) of its own, which the
- * engine looks at while it holds up its stream's FIFO: nobody tells when memory changes.
- */
+/* Waits of a stream for a value in memory (api/outside_wait.h), and writes of one. */
 #include <clstream/buffer.h>
 #include <clstream/stream.h>
 
+#include "api/outside_wait.h"
 #include "base/error.h"
 #include "base/range.h"
 #include "base/text.h"
-#include "check/race.h"
 #include "memory/buffer.h"
-#include "stream/context.h"
-#include "stream/gate.h"
-#include "stream/submit.h"
-
-/* The element of a call, and what it is compared with. */
-struct element {
-    size_t offset, bytes;
-    uint64_t value, mask;
-    cls_value_condition condition;
-};
-
-struct value_wait {
-    struct gate gate;
-    struct buffer *buffer; /* retained */
-    struct element element;
-    _Atomic bool
-        is_met; /* the stream has passed: what the memory holds later is nothing to this wait */
-};
-
-static void value_wait_finalize(struct object *object) {
-    buffer_put(((struct value_wait *)(void *)object)->buffer);
-}
-
-static struct object_pool value_wait_pool =
-    OBJECT_POOL(14, sizeof(struct value_wait), "wait for a value", value_wait_finalize);
+#include "stream/stream.h"
 
 /* --- the condition --- */
 
@@ -43,10 +16,15 @@ static uint64_t all_bits(const struct element *element) {
     return element->bytes == sizeof(uint32_t) ? UINT32_MAX : UINT64_MAX;
 }
 
+static const struct buffer *awaited_buffer(const struct outside_wait *wait) {
+    return (const struct buffer *)(const void *)wait->awaited;
+}
+
 /* Acquires, so that what was written before the value is seen by the work behind the wait. */
-static uint64_t read_memory(const struct value_wait *wait) {
-    const void *at = (const char *)wait->buffer->host + wait->element.offset;
-    return wait->element.bytes == sizeof(uint32_t)
+static uint64_t read_memory(const struct outside_wait *wait) {
+    const struct buffer *buffer = awaited_buffer(wait);
+    const void *at = (const char *)buffer->host + wait->u.element.offset;
+    return wait->u.element.bytes == sizeof(uint32_t)
                ? __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE)
                : __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
 }
@@ -69,16 +47,16 @@ static bool is_met_by(const struct element *element, uint64_t memory) {
 /* --- the gate --- */
 
 static bool value_wait_is_over(struct gate *gate, uint64_t unused) {
-    const struct value_wait *wait = (const struct value_wait *)(void *)gate;
+    const struct outside_wait *wait = outside_wait_of(gate);
     (void)unused;
-    return atomic_load(&wait->is_met) || is_met_by(&wait->element, read_memory(wait));
+    return atomic_load(&wait->is_met) || is_met_by(&wait->u.element, read_memory(wait));
 }
 
 /* The stream's earlier work may still write the element. */
 static enum gate_answer value_wait_look(struct gate *gate, uint64_t unused,
                                         const struct stream *waiter, uint64_t position,
                                         struct dep *via) {
-    struct value_wait *wait = (struct value_wait *)(void *)gate;
+    struct outside_wait *wait = outside_wait_of(gate);
     (void)via;
     if (atomic_load(&waiter->retired) + 1 < position || !value_wait_is_over(gate, unused))
         return GATE_SHUT;
@@ -91,11 +69,11 @@ static void value_wait_describe(struct gate *gate, uint64_t unused, struct text 
                                              [CLS_VALUE_EQ] = "to be",
                                              [CLS_VALUE_AND] = "to have a bit of",
                                              [CLS_VALUE_NOR] = "to lack a bit that is not in"};
-    const struct value_wait *wait = (const struct value_wait *)(void *)gate;
-    const struct element *element = &wait->element;
+    const struct outside_wait *wait = outside_wait_of(gate);
+    const struct element *element = &wait->u.element;
     (void)unused;
     text_printf(text, "the %zu bytes at offset %zu of a buffer of %zu bytes %s 0x%llx",
-                element->bytes, element->offset, wait->buffer->bytes,
+                element->bytes, element->offset, awaited_buffer(wait)->bytes,
                 conditions[element->condition], (unsigned long long)element->value);
     if (element->mask != all_bits(element))
         text_printf(text, " by the mask 0x%llx", (unsigned long long)element->mask);
@@ -103,19 +81,10 @@ static void value_wait_describe(struct gate *gate, uint64_t unused, struct text 
                 (unsigned long long)read_memory(wait));
 }
 
-static struct stream *value_wait_source(struct gate *gate, uint64_t unused, unsigned *cursor,
-                                        uint64_t *position) {
-    (void)gate;
-    (void)unused;
-    (void)cursor;
-    *position = 0;
-    return NULL;
-}
-
 static const struct gate_type value_gate = {.look = value_wait_look,
                                             .is_over = value_wait_is_over,
                                             .describe = value_wait_describe,
-                                            .source = value_wait_source};
+                                            .source = outside_wait_source};
 
 /* --- the calls --- */
 
@@ -150,46 +119,15 @@ static cls_status check_memory(const struct buffer *buffer, const struct element
                        "value takes memory of cls_managed_alloc, or of cls_host_buffer on a CPU");
 }
 
-/* Its reference to the buffer is its own. */
-static cls_status value_wait_new(struct buffer *buffer, const struct element *element,
-                                 struct value_wait **out) {
-    struct value_wait *wait = object_create(&value_wait_pool);
-    if (!wait)
-        return object_none(&value_wait_pool, "a wait for a value");
-    object_retain(&buffer->object);
-    wait->gate.type = &value_gate;
-    wait->buffer = buffer;
-    wait->element = *element;
-    wait->element.mask &= all_bits(element);
-    *out = wait;
-    return CLS_SUCCESS;
-}
-
-/* Has the wait begin, and end, now and not with the stream's next command, which carries it where there is no memory for
- * the mark. */
-static void begin_wait(struct stream *stream) {
-    struct detail held;
-    uint64_t position;
-    error_save(&held);
-    stream_mark(stream, &position);
-    error_restore(&held, CLS_SUCCESS);
-}
-
 static cls_status wait_on(struct stream *stream, struct buffer *buffer,
                           const struct element *element) {
-    struct value_wait *wait;
-    cls_status status = value_wait_new(buffer, element, &wait);
+    struct outside_wait *wait;
+    cls_status status = outside_wait_new(&value_gate, &buffer->object, &wait);
     if (status)
         return status;
-    if (race_on())
-        race_waits_outside();
-    const struct dep dep = {.gate = &wait->gate};
-    status = stream_add_wait(stream, &dep);
-    if (status)
-        dep_release(&dep);
-    else
-        begin_wait(stream);
-    return status;
+    wait->u.element = *element;
+    wait->u.element.mask &= all_bits(element);
+    return outside_wait_begin(wait, stream);
 }
 
 cls_status cls_stream_wait_value(cls_stream handle, cls_buffer buffer_handle, size_t offset,

@@ -80,6 +80,8 @@ cls_status cls_stream_wait_external_event(cls_stream handle, cls_event event_han
 
 static cls_status wait_for_latest(struct stream *stream, struct event *event) {
     uint64_t position;
+    if (event->records)
+        return shared_event_wait(event, stream);
     pthread_mutex_lock(&event->lock);
     const bool is_captured = event->captured;
     struct stream *other = is_captured ? NULL : event_latest(event, &position);

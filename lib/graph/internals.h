@@ -10,7 +10,7 @@
  *   event_set_record event_set_time failure_report flight_event_ref flight_last handover_can_profile
  *   handover_choose_queue handover_cover handover_tail image_get_memory image_of image_sampler kernel_get kernel_give_instance kernel_is_pointed kernel_set_pointed
  *   kernel_take_instance later_add launch_rest_keep object_is_buffer observer op_views_overlap queue_acquire
- *   queue_bury queue_unuse race_graph race_on refs_at refs_keep refs_release refs_use stream_await
+ *   queue_bury queue_unuse race_graph race_on refs_at refs_keep refs_release refs_use shared_event_wait stream_await
  *   stream_come_after stream_create_owned stream_destroy_owned stream_enter_behind stream_fail_by_locked
  *   stream_fail_locked stream_failure_at stream_flush_locked stream_get stream_new_owned stream_note_hurt
  *   stream_poison stream_poison_status stream_put stream_reset stream_submit stream_submit_entered stream_wait
@@ -20,6 +20,7 @@
 #define CLSTREAM_GRAPH_INTERNALS_H
 
 #include "api/reset.h"
+#include "api/shared_event.h"
 #include "batch/arena.h"
 #include "batch/chain.h"
 #include "check/race_graph.h"

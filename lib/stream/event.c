@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "stream/context.h"
+#include "stream/event_records.h"
 #include "stream/hooks.h"
 #include "stream/stream.h"
 
@@ -14,12 +16,28 @@ static void event_finalize(struct object *object) {
         stream_put(event->stream);
     if (event->captured)
         object_release(event->captured);
+    if (event->records)
+        event_records_free(event->records);
     context_put(event->context);
 }
 
 struct object_pool event_pool =
     OBJECT_POOL_LOCKED(3, sizeof(struct event), "event", event_finalize);
 _Static_assert(offsetof(struct event, lock) == sizeof(struct object), "the lock lasts");
+
+cls_status event_new(struct context *context, struct event_records *records, struct event **out) {
+    struct event *event = object_create(&event_pool);
+    if (!event) {
+        if (records)
+            event_records_free(records);
+        context_put(context);
+        return object_none(&event_pool, "an event");
+    }
+    event->context = context;
+    event->records = records;
+    *out = event;
+    return CLS_SUCCESS;
+}
 
 cls_status event_enter(cls_event handle, struct event **out) {
     struct event *event = object_peek(&event_pool, handle);
@@ -44,7 +62,7 @@ struct stream *event_latest(struct event *event, uint64_t *position) {
 }
 
 cls_status event_snapshot_any(cls_event handle, struct stream **stream, uint64_t *position,
-                              struct captured_record *captured) {
+                              struct captured_record *captured, struct event **shared) {
     struct event *event;
     cls_status status = event_enter(handle, &event);
     if (status)
@@ -55,18 +73,32 @@ cls_status event_snapshot_any(cls_event handle, struct stream **stream, uint64_t
         captured->node = event->node;
         object_retain(event->captured);
     }
+    *shared = event->records ? event : NULL;
+    if (RARELY(event->records))
+        object_retain(&event->object);
     pthread_mutex_unlock(&event->lock);
     return CLS_SUCCESS;
 }
 
-cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position) {
+cls_status event_snapshot_or_shared(cls_event handle, struct stream **stream, uint64_t *position,
+                                    struct event **shared) {
     struct captured_record captured;
-    cls_status status = event_snapshot_any(handle, stream, position, &captured);
+    cls_status status = event_snapshot_any(handle, stream, position, &captured, shared);
     if (status || !RARELY(captured.capture))
         return status;
     status = hooks.capture.refuse_event(captured.capture, "call that asks for a captured event");
     object_release(captured.capture);
     return status;
+}
+
+cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position) {
+    struct event *shared;
+    cls_status status = event_snapshot_or_shared(handle, stream, position, &shared);
+    if (status || !RARELY(shared))
+        return status;
+    object_release(&shared->object);
+    return error_set(CLS_ERROR_UNSUPPORTED, "the call takes no event that processes share, whose "
+                                            "records are no positions of streams");
 }
 
 void event_own(cls_event handle, const char *owner) {

@@ -12,6 +12,7 @@
 #include "base/rare.h"
 
 struct context;
+struct event_records;
 struct stream;
 
 /* When the marked work was done: on the host's clock, as noticed, and on the device's where the driver
@@ -27,6 +28,7 @@ struct event {
         lock; /* of the slot: it outlives the event. A leaf; guards what `stream` heads */
     struct context *context; /* retained */
     bool timed;
+    struct event_records *records; /* its only ones, if processes share it; NULL: they do not */
     const char *
         owner; /* the block that it belongs to, in words: no capture records it. NULL: the user's */
     /* guarded by the lock */
@@ -44,8 +46,16 @@ struct event {
 
 extern struct object_pool event_pool;
 
-/* The latest record: the stream, retained, or NULL, and the position. Reports a bad handle, and refuses a captured record. */
+/* A new event. Takes over the context's reference and the records (NULL: none) in every case. */
+cls_status event_new(struct context *context, struct event_records *records, struct event **out);
+
+/* The latest record: the stream, retained, or NULL, and the position. Reports a bad handle, and refuses a captured record
+ * and an event that processes share. */
 cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position);
+
+/* The same for a caller that knows those: `*shared`, retained, is such an event, which has no stream; or NULL. */
+cls_status event_snapshot_or_shared(cls_event handle, struct stream **stream, uint64_t *position,
+                                    struct event **shared);
 
 /* A record in a capture; `capture` is retained, or NULL. */
 struct captured_record {
@@ -53,9 +63,9 @@ struct captured_record {
     unsigned node;
 };
 
-/* event_snapshot that tells of a captured record, which has no stream. */
+/* The same that tells of a captured record, too, which has no stream. */
 cls_status event_snapshot_any(cls_event handle, struct stream **stream, uint64_t *position,
-                              struct captured_record *captured);
+                              struct captured_record *captured, struct event **shared);
 
 /* Under the lock: takes the captured record out, for the caller to release without locks; NULL: there was none. */
 static inline struct object *event_take_captured(struct event *event) {

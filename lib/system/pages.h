@@ -53,6 +53,18 @@ int descriptor_copy(int descriptor);
 void descriptor_close(int descriptor);
 void descriptor_keep_private(int descriptor); /* closed on exec */
 
+/* The file of pages_share, opened anew: what is locked by one descriptor stays locked when others of it are closed. -1 with
+ * errno. */
+int descriptor_reopen(int descriptor);
+
+/* Locks of numbers in the file of a descriptor. Several descriptors may hold one; the system takes back those of a process
+ * that has ended. 0, or an errno. */
+int descriptor_lock(int descriptor, uint64_t number);
+void descriptor_unlock(int descriptor, uint64_t number);
+
+/* Whether any descriptor of the file holds the lock, also where the system does not say. */
+bool descriptor_is_locked(int descriptor, uint64_t number);
+
 /* Whether both name one file, by its number, or one open file. */
 bool descriptor_is_same_file(int descriptor, int other);
 bool descriptor_is_same(int descriptor, int other);

@@ -181,6 +181,40 @@ void descriptor_close(int descriptor) { close(descriptor); }
 
 void descriptor_keep_private(int descriptor) { fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
+int descriptor_reopen(int descriptor) {
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static struct flock lock_of(short type, uint64_t number) {
+    return (struct flock){
+        .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)number, .l_len = 1};
+}
+
+/* Locks of an open file, which other descriptors of the process neither hold nor give back. */
+static int set_lock(int descriptor, short type, uint64_t number) {
+#ifdef F_OFD_SETLK
+    struct flock lock = lock_of(type, number);
+    return fcntl(descriptor, F_OFD_SETLK, &lock) < 0 ? errno : 0;
+#else
+    (void)descriptor, (void)type, (void)number;
+    return ENOSYS;
+#endif
+}
+
+int descriptor_lock(int descriptor, uint64_t number) {
+    return set_lock(descriptor, F_RDLCK, number);
+}
+
+void descriptor_unlock(int descriptor, uint64_t number) { set_lock(descriptor, F_UNLCK, number); }
+
+/* A lock of the process conflicts with those of all open files, this one too. */
+bool descriptor_is_locked(int descriptor, uint64_t number) {
+    struct flock lock = lock_of(F_WRLCK, number);
+    return fcntl(descriptor, F_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
+}
+
 bool descriptor_is_same_file(int descriptor, int other) {
     struct stat a, b;
     return !fstat(descriptor, &a) && !fstat(other, &b) && a.st_dev == b.st_dev &&

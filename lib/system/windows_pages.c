@@ -102,6 +102,20 @@ int descriptor_copy(int descriptor) {
     return -1;
 }
 
+int descriptor_reopen(int descriptor) { return descriptor_copy(descriptor); }
+
+int descriptor_lock(int descriptor, uint64_t number) {
+    (void)descriptor, (void)number;
+    return ENOSYS;
+}
+
+void descriptor_unlock(int descriptor, uint64_t number) { (void)descriptor, (void)number; }
+
+bool descriptor_is_locked(int descriptor, uint64_t number) {
+    (void)descriptor, (void)number;
+    return true;
+}
+
 void descriptor_close(int descriptor) { (void)descriptor; }
 
 void descriptor_keep_private(int descriptor) { (void)descriptor; }

@@ -102,7 +102,7 @@ class StreamInfo(Sized):
 
 
 class EventConfig(Sized):
-    _fields_ = [("size", c_size_t), ("timed", c_int)]
+    _fields_ = [("size", c_size_t), ("timed", c_int), ("shareable", c_int)]
 
 
 class TimelineConfig(Sized):
@@ -236,7 +236,7 @@ cls_stream_get_counters pp   cls_host_function_fail s
 cls_timeline_create pp   cls_timeline_destroy p   cls_timeline_signal pq   cls_timeline_query pq
 cls_timeline_wait pqq   cls_stream_signal_timeline ppq   cls_stream_wait_timeline ppq
 cls_event_create ppp   cls_event_destroy p   cls_event_record pp   cls_event_query p   cls_event_synchronize p
-cls_event_wait pq   cls_event_elapsed ppp
+cls_event_wait pq   cls_event_elapsed ppp   cls_event_export pp   cls_event_import pip
 cls_buffer_create pzp   cls_buffer_destroy p   cls_buffer_get_size pp   cls_buffer_get_address pp   cls_malloc_async pzp
 cls_buffer_get_pointer pp
 cls_image_create ppp   cls_image_destroy p   cls_image_from_host pppp   cls_image_to_host pppp

@@ -301,10 +301,22 @@ class Event(capi.Handle):
 
     _destroy = "cls_event_destroy"
 
-    def __init__(self, context=None, timed=False):
-        config = capi.EventConfig(timed=timed)
+    def __init__(self, context=None, timed=False, shareable=False):
+        config = capi.EventConfig(timed=timed, shareable=shareable)
         self.context = context_of(None, context)
         super().__init__(make("cls_event_create", self.context.handle, ctypes.byref(config)))
+
+    @classmethod
+    def from_fd(cls, fd, context=None):
+        """The shareable event that another process has exported. The descriptor stays the caller's."""
+        event = cls.__new__(cls)
+        event.context = context_of(None, context)
+        capi.Handle.__init__(event, make("cls_event_import", event.context.handle, fd))
+        return event
+
+    def export_fd(self):
+        """A file descriptor of a shareable event, for `from_fd` in another process. The caller closes it."""
+        return make("cls_event_export", self.handle, type=ctypes.c_int)
 
     def record(self, stream=None):
         """Makes the event stand for the work submitted to the stream so far."""

@@ -100,6 +100,19 @@ class Arrays(unittest.TestCase):
         self.assertNotEqual(buffer.pointer, other.pointer)
 
 
+class SharedEvents(unittest.TestCase):
+    def test_a_descriptor_names_the_event(self):
+        here = cs.Event(shareable=True)
+        fd = here.export_fd()
+        there = cs.Event.from_fd(fd)
+        os.close(fd)
+        there.record()
+        here.synchronize()
+        self.assertTrue(here.query())
+        self.assertRaises(cs.Error, cs.Event().export_fd)
+        self.assertRaises(cs.Error, lambda: cs.Event(timed=True, shareable=True))
+
+
 class SharedMemory(unittest.TestCase):
     def setUp(self):
         self.near, self.far = cs.Context(), cs.Context()

@@ -37,6 +37,23 @@ static void test_shared_memory() {
     EXPECT(cls::buffer::open(*plain, *far).status() == CLS_ERROR_INVALID_VALUE);
 }
 
+/* An event by way of a descriptor. */
+static void test_shared_events() {
+    const auto here = cls::event::create_shareable();
+    if (!here) {
+        EXPECT(here.status() == CLS_ERROR_UNSUPPORTED);
+        return;
+    }
+    const auto fd = here->export_fd();
+    EXPECT(fd && *fd >= 0);
+    const auto there = cls::event::import_fd(*fd);
+    EXPECT(close(*fd) == 0);
+    const auto stream = cls::stream::create();
+    EXPECT(there->record(*stream) && here->synchronize() && *here->query());
+    EXPECT(cls::event::create()->export_fd().status() == CLS_ERROR_INVALID_VALUE);
+    EXPECT(cls::event::import_fd(-1).status() == CLS_ERROR_INVALID_VALUE);
+}
+
 /* Device memory by a pointer into a buffer. */
 static void test_pointers() {
     const auto stream = cls::stream::create();
@@ -52,6 +69,7 @@ static void test_pointers() {
 
 int main() {
     test_shared_memory();
+    test_shared_events();
     test_pointers();
     auto made = cls::stream::create();
     EXPECT(made && made.status() == CLS_SUCCESS);

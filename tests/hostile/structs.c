@@ -117,6 +117,7 @@ static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *li
     static cls_stream_config streams[5];
     static cls_context_config device = CLS_CONTEXT_CONFIG_INIT;
     static cls_mempool_config mempool = CLS_MEMPOOL_CONFIG_INIT;
+    static cls_event_config event = CLS_EVENT_CONFIG_INIT;
     static const int numbers[] = {-1, 77};
     for (unsigned i = 0; i < BAD_SIZES; i++) {
         sizes[slot][i][0] = bad_struct_size(arg, i);
@@ -136,6 +137,9 @@ static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *li
     mempool.reuse = (cls_reuse)8;
     if (has_flag(arg, "mempool"))
         add_bad(list, "an unknown bit", CLS_ERROR_INVALID_VALUE, of_pointer(&mempool));
+    event.timed = event.shareable = 1;
+    if (has_flag(arg, "event"))
+        add_bad(list, "times of several processes", CLS_ERROR_INVALID_VALUE, of_pointer(&event));
     if (has_flag(arg, "scan"))
         bad_scan_configs(list);
     if (has_flag(arg, "optimizer"))

@@ -459,6 +459,7 @@ const struct scenario scenarios[] = {
     {"waits_for_values", waits_for_values},
     {"shared_memory", shared_memory},
     {"shareable_pools", shareable_pools},
+    {"shared_events", shared_events},
     {"shareable_default_pool", shareable_default_pool},
     {"interoperation", interoperation},
     {"foreign_call", foreign_call},

@@ -375,3 +375,43 @@ void shareable_default_pool(struct run *run) {
     world_close(run, &lender);
     world_close(run, &other);
 }
+
+/* --- one event in two contexts --- */
+
+/* As for another process. */
+static bool share_event(struct run *run, const struct world *near, const struct world *far,
+                        cls_event *here, cls_event *there) {
+    cls_event_config config = CLS_EVENT_CONFIG_INIT;
+    int fd = -1;
+    config.shareable = 1;
+    const bool good = ok(run, cls_event_create(near->context, &config, here)) &&
+                      ok(run, cls_event_export(*here, &fd)) &&
+                      ok(run, cls_event_import(far->context, fd, there));
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+void shared_events(struct run *run) {
+    struct world near, far;
+    cls_event here = NULL, there = NULL;
+    world_init(&far);
+    if (world_open(run, &near, 1) && world_open(run, &far, 1)) {
+        memcpy(far.area->in, near.area->in, BYTES);
+        bool good = share_event(run, &near, &far, &here, &there) &&
+                    upload(run, &near, near.a, near.streams[0]) &&
+                    ok(run, cls_event_record(here, near.streams[0])) &&
+                    ok(run, cls_stream_wait_event(far.streams[0], there)) &&
+                    ok(run, cls_copy_d2d_async(far.a, 0, near.a, 0, BYTES, far.streams[0])) &&
+                    download(run, &far, far.a, far.streams[0]);
+        good = synchronize(run, near.streams[0]) && good;
+        if (synchronize(run, far.streams[0]) && good && ok(run, cls_event_synchronize(there)))
+            expect_scaled(run, &far, 1, 0);
+    }
+    if (here)
+        ok(run, cls_event_destroy(here));
+    if (there)
+        ok(run, cls_event_destroy(there));
+    world_close(run, &far);
+    world_close(run, &near);
+}

@@ -44,6 +44,7 @@ void unified_memory(struct run *run);
 void waits_for_values(struct run *run);
 void shared_memory(struct run *run);
 void shareable_pools(struct run *run);
+void shared_events(struct run *run);
 void shareable_default_pool(struct run *run);
 
 /* images.c */
