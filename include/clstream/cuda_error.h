@@ -95,10 +95,10 @@ struct cls_cuda_symbol {
     } at[CLS_CUDA_DEVICES];
 };
 
-/* Memory that has a handle for other processes (cuda_ipc.h). */
+/* A buffer or an event that has a handle for other processes (cuda_export.h). */
 struct cls_cuda_export {
     struct cls_cuda_export *next;
-    cls_buffer buffer;
+    const void *object;
     int fd;
     uint32_t index; /* of its ticket */
     unsigned char key[16];

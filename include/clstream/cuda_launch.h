@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file cuda_launch.h
- * Launches of clstream/cuda_runtime.h with an address of each argument, for code that does not know their types. The driver
- * tells the types of the kernel's parameters, so that an address says enough.
+ * Launches of clstream/cuda_runtime.h with an address of each argument, for code that does not know their types, and how many
+ * blocks fill a device. The driver tells the types of the kernel's parameters, so that an address says enough.
  *
  * Every function may be called from any thread, and returns the device's sticky error if it has one (cuda_error.h).
  */
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <clstream/cuda_kernel.h>
+#include <clstream/cuda_properties.h>
 #include <clstream/kernel.h>
 
 CLS_BEGIN_DECLS
@@ -104,6 +105,37 @@ static inline cudaError_t cudaLaunchKernel(const void *kernel, struct dim3 grid,
     if (error != cudaSuccess)
         return error;
     return cls_cuda_launch_items(of_device, &launch, block, read, n, found);
+}
+
+/**
+ * Gets how many blocks of this size, with `shared` bytes of dynamic shared memory, a compute unit can hold at once; 0: the
+ * device runs no such block. `kernel` is a cls_cuda_kernel's address. It is a bound by what OpenCL tells, the most threads
+ * (maxThreadsPerMultiProcessor) and the shared memory of a block: a grid of so many blocks for each of multiProcessorCount
+ * fills the device, where registers allow it. What the driver says of the kernel's own groups does not count, as some run more.
+ */
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+                                                                        const void *kernel,
+                                                                        int block_size,
+                                                                        size_t shared) {
+    cls_cuda_kernel *named = CLS_CUDA_CAST(cls_cuda_kernel *, CLS_CUDA_UNCONST(kernel));
+    cls_kernel_info info = CLS_KERNEL_INFO_INIT;
+    struct cudaDeviceProp prop;
+    cls_kernel of_device;
+    size_t threads = CLS_CUDA_CAST(size_t, block_size), by_threads, by_memory;
+    cudaError_t error = cls_cuda_get_kernel(named, &of_device);
+    if (error == cudaSuccess && (!blocks || block_size <= 0))
+        error = cls_cuda_refuse(cudaErrorInvalidValue, "blocks is null, or a block is empty");
+    if (error == cudaSuccess)
+        error = cudaGetDeviceProperties(&prop, cls_cuda_thread.device);
+    if (error == cudaSuccess)
+        error = cls_cuda_result(cls_kernel_get_info(of_device, &info));
+    if (error != cudaSuccess)
+        return error;
+    shared += CLS_CUDA_CAST(size_t, info.local_bytes);
+    by_threads = CLS_CUDA_CAST(size_t, prop.maxThreadsPerMultiProcessor) / threads;
+    by_memory = shared ? prop.sharedMemPerMultiprocessor / shared : by_threads;
+    *blocks = CLS_CUDA_CAST(int, by_threads < by_memory ? by_threads : by_memory);
+    return cudaSuccess;
 }
 
 CLS_END_DECLS

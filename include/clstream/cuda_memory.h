@@ -13,10 +13,8 @@
 #ifndef CLSTREAM_CUDA_MEMORY_H
 #define CLSTREAM_CUDA_MEMORY_H
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <clstream/buffer.h>
+#include <clstream/cuda_export.h>
 #include <clstream/cuda_managed.h>
 #include <clstream/cuda_stream.h>
 #include <clstream/managed.h>
@@ -93,35 +91,6 @@ static inline cls_status cls_cuda_allocate(cls_context context, size_t bytes, vo
     cls_clear_last_error();
 #endif
     return cls_device_malloc(context, bytes, out);
-}
-
-/* What a process keeps of exported memory in its file of tickets, one after the other. A key of zeros: freed. */
-struct cls_cuda_ticket {
-    unsigned char key[16];
-    int64_t fd;
-    cls_buffer_part part;
-};
-
-/* Makes the handles of freed memory invalid, the key before the descriptor: cuda_ipc.h reads them in the other order. */
-static inline void cls_cuda_forget_export(cls_buffer buffer) {
-    static const char zeros[16] = {0};
-    struct cls_cuda_export **place, *found;
-    if (!__atomic_load_n(&cls_cuda_state.exports, __ATOMIC_ACQUIRE))
-        return;
-    pthread_mutex_lock(&cls_cuda_export_lock);
-    for (place = &cls_cuda_state.exports; *place && (*place)->buffer != buffer;)
-        place = &(*place)->next;
-    found = *place;
-    if (found) {
-        off_t at = CLS_CUDA_CAST(off_t, found->index * sizeof(struct cls_cuda_ticket));
-        if (lseek(cls_cuda_state.tickets - 1, at, SEEK_SET) != at ||
-            write(cls_cuda_state.tickets - 1, zeros, sizeof zeros) < 0)
-            cls_set_last_error("cudaFree: the handle of the memory could not be taken back");
-        close(found->fd);
-        __atomic_store_n(place, found->next, __ATOMIC_RELEASE);
-        free(found);
-    }
-    pthread_mutex_unlock(&cls_cuda_export_lock);
 }
 /** @endcond */
 

@@ -3,8 +3,7 @@
  * @file cuda_missing.h
  * Calls of CUDA's runtime that clstream/cuda_runtime.h does not have. A program that makes one does not compile, and the
  * compiler names the call: C would otherwise take it for a function declared elsewhere, and link it with any library that
- * has the name. Events have no handles for other processes (cudaIpcGetEventHandle): the library has no event that reaches
- * them. doc/porting.md says what the library has in the place of each.
+ * has the name. doc/porting.md says what the library has in the place of each.
  */
 #ifndef CLSTREAM_CUDA_MISSING_H
 #define CLSTREAM_CUDA_MISSING_H
@@ -61,8 +60,6 @@ CLS_BEGIN_DECLS
 #define cudaHostGetFlags(...) clstream_has_no_cudaHostGetFlags
 #define cudaImportExternalMemory(...) clstream_has_no_cudaImportExternalMemory
 #define cudaImportExternalSemaphore(...) clstream_has_no_cudaImportExternalSemaphore
-#define cudaIpcGetEventHandle(...) clstream_has_no_cudaIpcGetEventHandle
-#define cudaIpcOpenEventHandle(...) clstream_has_no_cudaIpcOpenEventHandle
 #define cudaLaunchCooperativeKernel(...) clstream_has_no_cudaLaunchCooperativeKernel
 #define cudaLaunchCooperativeKernelMultiDevice(...) \
     clstream_has_no_cudaLaunchCooperativeKernelMultiDevice
@@ -88,8 +85,6 @@ CLS_BEGIN_DECLS
 #define cudaMemcpyToArray(...) clstream_has_no_cudaMemcpyToArray
 #define cudaMemset3D(...) clstream_has_no_cudaMemset3D
 #define cudaMemset3DAsync(...) clstream_has_no_cudaMemset3DAsync
-#define cudaOccupancyMaxActiveBlocksPerMultiprocessor(...) \
-    clstream_has_no_cudaOccupancyMaxActiveBlocksPerMultiprocessor
 #define cudaOccupancyMaxPotentialBlockSize(...) clstream_has_no_cudaOccupancyMaxPotentialBlockSize
 #define cudaSignalExternalSemaphoresAsync(...) clstream_has_no_cudaSignalExternalSemaphoresAsync
 #define cudaStreamCopyAttributes(...) clstream_has_no_cudaStreamCopyAttributes

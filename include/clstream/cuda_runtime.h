@@ -15,11 +15,11 @@
  * - cuda_managed.h, cuda_owner.h: who may use managed memory when
  * - cuda_copy.h: copies and fills
  * - cuda_pool.h: stream-ordered memory
- * - cuda_ipc.h: memory of other processes
+ * - cuda_ipc.h: memory and events of other processes; cuda_export.h: what their handles hold
  * - cuda_graph.h: graphs by capture
  * - cuda_node.h: graphs made node by node
  * - cuda_kernel.h: kernels in OpenCL C; cls_cuda_launch in the place of `<<<>>>`
- * - cuda_launch.h: launches with an address of each argument
+ * - cuda_launch.h: launches with an address of each argument; how many blocks fill a device
  * - cuda_symbol.h: variables that stand for device memory
  * - cuda_missing.h: calls that do not compile, because the library has none of it
  * - cuda_runtime_api.h, cuda_profiler_api.h: the same header, by the other names that programs include it by
@@ -37,6 +37,7 @@
 #include <clstream/cuda_copy.h>
 #include <clstream/cuda_device.h>
 #include <clstream/cuda_error.h>
+#include <clstream/cuda_export.h>
 #include <clstream/cuda_graph.h>
 #include <clstream/cuda_ipc.h>
 #include <clstream/cuda_kernel.h>
@@ -137,6 +138,11 @@ inline cudaError_t cudaMallocFromPoolAsync(T **out, size_t bytes, cudaMemPool_t 
     void *pointer = nullptr;
     cudaError_t error = cudaMallocFromPoolAsync(cls_cuda_place(out, &pointer), bytes, pool, stream);
     return cls_cuda_give(out, pointer, error);
+}
+
+/** cudaEventCreateWithFlags by the name that CUDA's C++ has for it as well. */
+inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags) {
+    return cudaEventCreateWithFlags(event, flags);
 }
 
 /** cudaGraphInstantiate as CUDA 11 has it. `node`, if not null, becomes null, and `log` of `size` bytes an empty text. */

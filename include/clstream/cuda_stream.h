@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include <clstream/cuda_device.h>
+#include <clstream/cuda_export.h>
 #include <clstream/event.h>
 #include <clstream/graph.h>
 #include <clstream/pointer.h>
@@ -37,7 +38,8 @@ typedef cls_event cudaEvent_t;   /**< an event */
 #define cudaEventDefault 0x00       /**< timed */
 #define cudaEventBlockingSync 0x01  /**< taken, without effect */
 #define cudaEventDisableTiming 0x02 /**< not timed: costs less */
-#define cudaEventInterprocess 0x04  /**< cudaErrorNotSupported */
+#define cudaEventInterprocess \
+    0x04 /**< for other processes (cuda_ipc.h); takes cudaEventDisableTiming */
 
 #define cudaEventRecordDefault 0x00 /**< as cudaEventRecord */
 #define cudaEventWaitDefault 0x00   /**< as of CUDA */
@@ -330,9 +332,8 @@ static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned 
         return error;
     if (!event || flags > 7)
         return cls_cuda_refuse(cudaErrorInvalidValue, "an event is null, or has unknown flags");
-    if (flags & cudaEventInterprocess)
-        return cls_cuda_refuse(cudaErrorNotSupported, "processes share no events");
     config.timed = !(flags & cudaEventDisableTiming);
+    config.shareable = (flags & cudaEventInterprocess) != 0;
     return cls_cuda_result(cls_event_create(context, &config, event));
 }
 
@@ -343,6 +344,7 @@ static inline cudaError_t cudaEventCreate(cudaEvent_t *event) {
 
 /** Destroys an event. */
 static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    cls_cuda_forget_export(event);
     return cls_cuda_result(cls_event_destroy(event));
 }
 

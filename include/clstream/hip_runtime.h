@@ -16,7 +16,7 @@
  *
  * - cudaDevAttrGpuOverlap, cudaDeviceBlockingSync
  * - cudaError (`hipError_t` is there), cudaErrorNotPermitted
- * - cudaGraphExecUpdateResultInfo, cudaIpcMemHandle_st
+ * - cudaGraphExecUpdateResultInfo, cudaIpcEventHandle_st, cudaIpcMemHandle_st
  */
 #ifndef CLSTREAM_HIP_RUNTIME_H
 #define CLSTREAM_HIP_RUNTIME_H
@@ -164,6 +164,9 @@ CLS_BEGIN_DECLS
 #define hipIpcGetMemHandle cudaIpcGetMemHandle
 #define hipIpcOpenMemHandle cudaIpcOpenMemHandle
 #define hipIpcCloseMemHandle cudaIpcCloseMemHandle
+#define hipIpcEventHandle_t cudaIpcEventHandle_t
+#define hipIpcGetEventHandle cudaIpcGetEventHandle
+#define hipIpcOpenEventHandle cudaIpcOpenEventHandle
 #define hipMemAttachGlobal cudaMemAttachGlobal
 #define hipMemAttachHost cudaMemAttachHost
 #define hipMemAttachSingle cudaMemAttachSingle
@@ -310,6 +313,7 @@ CLS_BEGIN_DECLS
 #define make_hipPos make_cudaPos
 #define make_hipExtent make_cudaExtent
 #define hipLaunchKernel cudaLaunchKernel
+#define hipOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
 #define hipGraphInstantiateWithFlags cudaGraphInstantiateWithFlags
 #define hipGraphUpload cudaGraphUpload
 #define hipGraphLaunch cudaGraphLaunch

@@ -117,7 +117,7 @@ static void bad_arguments_are_refused(void **state) {
     CUDA_IS(cudaErrorInvalidValue, cudaStreamWaitEvent(stream, event, 2));
     CUDA_IS(cudaErrorInvalidValue, cudaStreamAddCallback(stream, NULL, NULL, 0));
     CUDA_IS(cudaErrorInvalidValue, cudaLaunchHostFunc(stream, NULL, NULL));
-    CUDA_IS(cudaErrorNotSupported, cudaEventCreateWithFlags(&event, cudaEventInterprocess));
+    CUDA_IS(cudaErrorInvalidValue, cudaEventCreateWithFlags(&event, cudaEventInterprocess));
     CUDA_IS(cudaErrorInvalidValue, cudaEventCreateWithFlags(&event, 8));
     CUDA_IS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, event, untimed));
     CUDA_IS(cudaErrorInvalidResourceHandle, cudaEventRecord(NULL, stream));

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of other processes by clstream/cuda_runtime.h: a second process computes in it, handles of freed memory and of ended
- * processes are refused, opened memory outlives the process that made it.
+ * Memory and events of other processes by clstream/cuda_runtime.h: a second process computes in memory, handles of freed
+ * memory and of ended processes are refused, opened memory outlives the process that made it, and processes take turns at
+ * memory in the order of events.
  */
 #define CLS_CUDA_SHAREABLE
 #include "cuda_calls.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -17,9 +19,17 @@ extern char **environ;
 
 enum { N = 5000, BYTES = N * 4, FROM = 1024 /* where parts begin on any device */, COUNT = 256 };
 
+/* Of the game of turns: processes, and steps of each. */
+enum { PLAYERS = 2, STEPS = 20 };
+
 static cls_cuda_module module =
-    CLS_CUDA_SOURCE("kernel void add(global int *x, int by) { x[get_global_id(0)] += by; }\n");
+    CLS_CUDA_SOURCE("kernel void add(global int *x, int by) { x[get_global_id(0)] += by; }\n"
+                    "kernel void turn(global int *x, int n, int by) {\n"
+                    "    for (int i = get_global_id(0); i < n; i += get_global_size(0))\n"
+                    "        x[i] = x[i] * 3 + by;\n"
+                    "}\n");
 static cls_cuda_kernel add = CLS_CUDA_KERNEL(&module, "add");
+static cls_cuda_kernel turn = CLS_CUDA_KERNEL(&module, "turn");
 
 /* --- the second process: its standard input and output are pipes --- */
 
@@ -47,17 +57,93 @@ static cudaError_t child_gives(cudaIpcMemHandle_t *handle) {
     return error;
 }
 
+/* What each player gets: all memories, and the event of each. */
+struct game {
+    int player;
+    cudaIpcMemHandle_t memory[PLAYERS];
+    cudaIpcEventHandle_t event[PLAYERS];
+};
+
+/* Meets the other players, who have all submitted as many steps. */
+static cudaError_t meet(void) {
+    char byte = 0;
+    return write(1, &byte, 1) == 1 && read(0, &byte, 1) == 1 ? cudaSuccess : cudaErrorUnknown;
+}
+
+/* Steps on one memory after the other, each behind what other players did there. The host waits for nothing. */
+static cudaError_t take_steps(const struct game *game, cudaStream_t stream, int *const *memory,
+                              const cudaEvent_t *event) {
+    cudaError_t error;
+    int blocks = 0;
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &turn, 64, 0);
+    for (int i = 0; i < STEPS && error == cudaSuccess; i++) {
+        const int at = (i + game->player) % PLAYERS;
+        error = cudaStreamWaitEvent(stream, event[at], 0);
+        if (error == cudaSuccess)
+            error = cls_cuda_launch(&turn, blocks, 64, 0, stream, memory[at], N, game->player);
+        if (error == cudaSuccess)
+            error = cudaEventRecord(event[at], stream);
+        if (error == cudaSuccess)
+            error = meet();
+    }
+    return error;
+}
+
+static cudaError_t check_memory(const struct game *game, cudaStream_t stream, const int *memory,
+                                cudaEvent_t event) {
+    static int host[N];
+    cudaError_t error = cudaStreamWaitEvent(stream, event, 0);
+    int wanted = 0;
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(host, memory, BYTES, cudaMemcpyDeviceToHost, stream);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(stream);
+    for (int i = 0; i < STEPS; i++)
+        wanted = wanted * 3 + (game->player + (PLAYERS - 1) * i) % PLAYERS;
+    for (int i = 0; i < N && error == cudaSuccess; i++)
+        if (host[i] != wanted)
+            error = cudaErrorUnknown;
+    return error;
+}
+
+static cudaError_t child_plays(const struct game *game) {
+    cudaEvent_t event[PLAYERS];
+    cudaStream_t stream;
+    int *memory[PLAYERS];
+    cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    for (int i = 0; i < PLAYERS && error == cudaSuccess; i++) {
+        error = cudaIpcOpenMemHandle((void **)&memory[i], game->memory[i], 1);
+        if (error == cudaSuccess)
+            error = cudaIpcOpenEventHandle(&event[i], game->event[i]);
+    }
+    if (error == cudaSuccess)
+        error = take_steps(game, stream, memory, event);
+    if (error == cudaSuccess)
+        error = check_memory(game, stream, memory[game->player], event[game->player]);
+    for (int i = 0; i < PLAYERS && error == cudaSuccess; i++) {
+        error = cudaIpcCloseMemHandle(memory[i]);
+        if (error == cudaSuccess)
+            error = cudaEventDestroy(event[i]);
+    }
+    return error == cudaSuccess ? cudaStreamDestroy(stream) : error;
+}
+
 static int child(const char *task) {
     struct {
         cudaError_t error;
         cudaIpcMemHandle_t handle;
     } answer;
+    struct game game;
     char wait;
     memset(&answer, 0, sizeof answer);
     if (strcmp(task, "add") == 0) {
         if (read(0, &answer.handle, sizeof answer.handle) != sizeof answer.handle)
             return 3;
         answer.error = child_adds(&answer.handle);
+    } else if (strcmp(task, "play") == 0) {
+        if (read(0, &game, sizeof game) != sizeof game)
+            return 3;
+        answer.error = child_plays(&game);
     } else {
         answer.error = child_gives(&answer.handle);
     }
@@ -91,6 +177,7 @@ static struct process start(const char *task) {
     close(out[1]);
     process.in = in[1];
     process.out = out[0];
+    fcntl(process.in, F_SETFD, FD_CLOEXEC); /* a process that has it keeps this one from its end */
     return process;
 }
 
@@ -239,6 +326,94 @@ static void own_process_opens_too(void **state) {
     CUDA(cudaIpcCloseMemHandle(y));
 }
 
+/* Each step of a player ends with a byte, to which an answer comes once all players have made theirs. */
+static void have_players_meet(const struct process *players) {
+    char byte = 0;
+    for (int i = 0; i < PLAYERS; i++)
+        assert_int_equal(read(players[i].out, &byte, 1), 1);
+    for (int i = 0; i < PLAYERS; i++)
+        assert_int_equal(write(players[i].in, &byte, 1), 1);
+}
+
+/* NVIDIA's sample simpleIPC has this shape. */
+static void processes_take_turns_in_the_order_of_events(void **state) {
+    struct process players[PLAYERS];
+    struct game game;
+    cudaEvent_t event[PLAYERS];
+    int *memory[PLAYERS];
+    (void)state;
+    need_shareable();
+    for (int i = 0; i < PLAYERS; i++) {
+        CUDA(cudaMalloc((void **)&memory[i], BYTES));
+        CUDA(cudaMemset(memory[i], 0, BYTES));
+        CUDA(cudaIpcGetMemHandle(&game.memory[i], memory[i]));
+        CUDA(cudaEventCreateWithFlags(&event[i], cudaEventDisableTiming | cudaEventInterprocess));
+        CUDA(cudaIpcGetEventHandle(&game.event[i], event[i]));
+    }
+    cuda_finish();
+    took(add_elsewhere(&game.memory[0]));
+    CUDA(cudaMemset(memory[0], 0, BYTES));
+    cuda_finish();
+    for (int i = 0; i < PLAYERS; i++) {
+        players[i] = start("play");
+        game.player = i;
+        assert_int_equal(write(players[i].in, &game, sizeof game), sizeof game);
+    }
+    for (int i = 0; i < STEPS; i++)
+        have_players_meet(players);
+    for (int i = 0; i < PLAYERS; i++) {
+        CUDA(answer_of(&players[i], NULL));
+        end(&players[i], 0);
+        CUDA(cudaEventSynchronize(event[i]));
+        CUDA(cudaEventQuery(event[i]));
+        CUDA(cudaEventDestroy(event[i]));
+        CUDA(cudaFree(memory[i]));
+    }
+}
+
+static void a_destroyed_event_has_no_handle(void **state) {
+    const unsigned flags = cudaEventDisableTiming | cudaEventInterprocess;
+    cudaIpcEventHandle_t handle, again, next;
+    cudaEvent_t event, opened, other;
+    (void)state;
+    CUDA(cudaEventCreateWithFlags(&event, flags));
+    CUDA(cudaIpcGetEventHandle(&handle, event));
+    CUDA(cudaIpcGetEventHandle(&again, event));
+    assert_memory_equal(&handle, &again, sizeof handle);
+    CUDA(cudaIpcOpenEventHandle(&opened, handle));
+    CUDA(cudaEventRecord(opened, 0));
+    CUDA(cudaEventSynchronize(event));
+    CUDA(cudaEventDestroy(event));
+    CUDA(cudaEventCreateWithFlags(&other, flags)); /* likely the same descriptor */
+    CUDA(cudaIpcGetEventHandle(&next, other));
+    CUDA_IS(cudaErrorInvalidResourceHandle, cudaIpcOpenEventHandle(&event, handle));
+    CUDA(cudaEventQuery(opened));
+    CUDA(cudaEventDestroy(opened));
+    CUDA(cudaEventDestroy(other));
+    cudaGetLastError();
+}
+
+static void bad_calls_with_events_are_refused(void **state) {
+    cudaIpcMemHandle_t of_memory;
+    cudaIpcEventHandle_t handle;
+    cudaEvent_t plain, out;
+    (void)state;
+    memset(&handle, 0, sizeof handle);
+    CUDA(cudaEventCreateWithFlags(&plain, cudaEventDisableTiming));
+    CUDA_IS(cudaErrorInvalidValue, cudaEventCreateWithFlags(&out, cudaEventInterprocess));
+    CUDA_IS(cudaErrorInvalidValue, cudaIpcGetEventHandle(&handle, plain));
+    CUDA_IS(cudaErrorInvalidValue, cudaIpcGetEventHandle(NULL, plain));
+    CUDA_IS(cudaErrorInvalidResourceHandle, cudaIpcOpenEventHandle(&out, handle));
+    CUDA_IS(cudaErrorInvalidValue, cudaIpcOpenEventHandle(NULL, handle));
+    CUDA(cudaEventDestroy(plain));
+    CUDA(cudaEventCreateWithFlags(&plain, cudaEventDisableTiming | cudaEventInterprocess));
+    CUDA(cudaIpcGetEventHandle(&handle, plain));
+    memcpy(&of_memory, &handle, sizeof of_memory);
+    CUDA_IS(cudaErrorInvalidResourceHandle, cudaIpcOpenMemHandle((void **)&out, of_memory, 1));
+    CUDA(cudaEventDestroy(plain));
+    cudaGetLastError();
+}
+
 static void bad_calls_are_refused(void **state) {
     cudaIpcMemHandle_t handle;
     cls_context context;
@@ -274,6 +449,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(opened_memory_outlives_its_process),
         cmocka_unit_test(own_process_opens_too),
         cmocka_unit_test(bad_calls_are_refused),
+        cmocka_unit_test(processes_take_turns_in_the_order_of_events),
+        cmocka_unit_test(a_destroyed_event_has_no_handle),
+        cmocka_unit_test(bad_calls_with_events_are_refused),
     };
     if (argc == 3 && strcmp(argv[1], "child") == 0)
         return child(argv[2]);

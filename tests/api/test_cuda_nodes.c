@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Graphs of clstream/cuda_runtime.h made node by node: every kind of node, their order, captured graphs that grow, launches
- * with other arguments, arguments by address, refusals that add nothing.
+ * with other arguments, arguments by address, blocks that fill a device, refusals that add nothing.
  */
 #include "cuda_calls.h"
 
@@ -235,6 +235,30 @@ static void arguments_by_address(void **state) {
     CUDA(cudaFree(sums));
 }
 
+/* The blocks of so many threads that a compute unit holds. */
+static int blocks_of(int threads, size_t shared) {
+    int n = -1;
+    CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, &add, threads, shared));
+    return n;
+}
+
+static void blocks_fill_the_device(void **state) {
+    struct cudaDeviceProp prop;
+    int n;
+    (void)state;
+    CUDA(cudaGetDeviceProperties(&prop, 0));
+    assert_int_equal(blocks_of(32, 0), prop.maxThreadsPerMultiProcessor / 32);
+    assert_int_equal(blocks_of(32, prop.sharedMemPerBlock), 1);
+    assert_int_equal(blocks_of(32, prop.sharedMemPerBlock + 1), 0);
+    assert_int_equal(blocks_of(prop.maxThreadsPerBlock + 1, 0), 0);
+    CUDA_IS(cudaErrorInvalidValue, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, &add, 0, 0));
+    CUDA_IS(cudaErrorInvalidValue,
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(NULL, &add, 32, 0));
+    CUDA_IS(cudaErrorInvalidDeviceFunction,
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, NULL, 32, 0));
+    cudaGetLastError();
+}
+
 static void rows_are_copied_and_filled(void **state) {
     unsigned char host[ROWS * WIDTH], got[ROWS * PITCH];
     unsigned char *x;
@@ -322,9 +346,13 @@ static void refusals_add_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_of_each_kind),   cmocka_unit_test(dependencies_are_the_order),
-        cmocka_unit_test(captured_graph_grows), cmocka_unit_test(launches_get_other_arguments),
-        cmocka_unit_test(arguments_by_address), cmocka_unit_test(rows_are_copied_and_filled),
+        cmocka_unit_test(nodes_of_each_kind),
+        cmocka_unit_test(dependencies_are_the_order),
+        cmocka_unit_test(captured_graph_grows),
+        cmocka_unit_test(launches_get_other_arguments),
+        cmocka_unit_test(arguments_by_address),
+        cmocka_unit_test(blocks_fill_the_device),
+        cmocka_unit_test(rows_are_copied_and_filled),
         cmocka_unit_test(refusals_add_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

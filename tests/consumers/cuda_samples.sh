@@ -89,6 +89,7 @@ sample() {
     shift 2
     if ! [ -d "$folder" ] || [ -z "$(ls "$folder")" ]; then
         skip "$name" "it is not in the folder"
+        missing=sources
         return
     fi
     # shellcheck disable=SC2086 # words
@@ -116,6 +117,8 @@ sample 0_Introduction/simpleStreams "" "" --use_cuda_malloc_host
 sample 0_Introduction/simpleCallback ""
 sample 0_Introduction/simpleMultiCopy ""
 sample 0_Introduction/simpleZeroCopy "" "" --use_generic_memory
+sample 0_Introduction/simpleIPC "$samples/Common/helper_multiprocess.cpp -DCLS_CUDA_SHAREABLE -lrt"
+said 'Process 0: [vV]erif' 1
 sample 0_Introduction/UnifiedMemoryStreams -fopenmp
 sample 2_Concepts_and_Techniques/streamOrderedAllocation ""
 sample 3_CUDA_Features/StreamPriorities ""
