@@ -2,6 +2,7 @@
 #include "system/processes.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +34,31 @@ static FARPROC function_of(const wchar_t *library, const char *name) {
     return loaded ? GetProcAddress(loaded, name) : NULL;
 }
 
+typedef void (*handler_fn)(void);
+
+enum { MOST_HANDLERS = 16 }; /* the library has six */
+
+static pthread_mutex_t handlers_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static handler_fn handlers[MOST_HANDLERS];
+static unsigned n_handlers;
+
+static handler_fn take_newest(void) {
+    pthread_mutex_lock(&handlers_lock);
+    const handler_fn taken = n_handlers ? handlers[--n_handlers] : NULL;
+    pthread_mutex_unlock(&handlers_lock);
+    return taken;
+}
+
+static void call_handlers(void) {
+    for (handler_fn handler; (handler = take_newest()) != NULL;)
+        handler();
+}
+
 /* A library's own atexit runs its handlers when Windows unloads it, after all other threads were ended wherever they were.
  * Those of the C library's exit are the program's, and each C library has its own. */
-bool system_at_exit(void (*handler)(void)) {
+static bool register_with_program(handler_fn handler) {
     typedef void *(*msvcrt_fn)(void *);
-    typedef int (*ucrt_fn)(void (*)(void));
+    typedef int (*ucrt_fn)(handler_fn);
     const FARPROC old = function_of(L"msvcrt.dll", "_onexit");
     const FARPROC universal = function_of(L"ucrtbase.dll", "_crt_atexit");
     msvcrt_fn in_old;
@@ -54,6 +75,27 @@ bool system_at_exit(void (*handler)(void)) {
         registered |= !in_universal(handler);
     }
     return registered;
+}
+
+/* The C library holds a lock while its exit calls handlers, and takes it to register one. A thread that a handler waits for
+ * must not need it, so that all handlers but the first go into the list alone. */
+static bool register_once(void) {
+    static _Atomic bool registered;
+    if (atomic_exchange(&registered, true) || register_with_program(call_handlers))
+        return true;
+    atomic_store(&registered, false);
+    return false;
+}
+
+bool system_at_exit(void (*handler)(void)) {
+    if (!register_once())
+        return false;
+    pthread_mutex_lock(&handlers_lock);
+    const bool fits = n_handlers < MOST_HANDLERS;
+    if (fits)
+        handlers[n_handlers++] = handler;
+    pthread_mutex_unlock(&handlers_lock);
+    return fits;
 }
 
 /* --- environment --- */

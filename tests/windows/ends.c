@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is particular to Windows, one case a process: ends exit | unload | thread | names | ctrl-c. It loads the library as
- * a plugin's host does. Exit status 0: it was as it should be.
+ * What is particular to Windows, one case a process: ends exit | late | unload | thread | names | ctrl-c. It loads the
+ * library as a plugin's host does. Exit status 0: it was as it should be.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +48,31 @@ static cls_stream submit(void) {
 
 /* Work is pending as main returns: the library ends it before Windows ends its threads. */
 static void end_by_exit(void) { submit(); }
+
+static DWORD WINAPI use_kernel(void *arg) {
+    static const char source[] = "kernel void nothing(void) {}";
+    const cls_launch one = cls_launch_1d(1);
+    cls_program program;
+    cls_kernel kernel;
+    CHECK(!CALL(cls_program_from_source)(NULL, source, "nothing.cl", NULL, &program));
+    CHECK(!CALL(cls_kernel_create)(program, "nothing", &kernel));
+    CHECK(!CALL(cls_kernel_launch_async)(kernel, &one, NULL, 0, arg));
+    CHECK(!CALL(cls_stream_synchronize)(arg));
+    return 0;
+}
+
+static HANDLE kernel_thread;
+
+static void wait_at_exit(void) {
+    ResumeThread(kernel_thread);
+    CHECK(WaitForSingleObject(kernel_thread, 30000) == WAIT_OBJECT_0);
+}
+
+/* The C library holds a lock of its own while exit's handlers run: the first kernel of the process ends meanwhile. */
+static void end_by_late_kernel(void) {
+    kernel_thread = CreateThread(NULL, 0, use_kernel, submit(), CREATE_SUSPENDED, NULL);
+    CHECK(kernel_thread && !atexit(wait_at_exit));
+}
 
 /* A host that lets its plugin go: the library stays, with its threads. */
 static void end_by_unload(void) {
@@ -106,11 +131,9 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"exit", end_by_exit},
-                 {"unload", end_by_unload},
-                 {"thread", end_of_threads},
-                 {"names", names},
-                 {"ctrl-c", end_by_console}};
+    } cases[] = {{"exit", end_by_exit},     {"late", end_by_late_kernel},
+                 {"unload", end_by_unload}, {"thread", end_of_threads},
+                 {"names", names},          {"ctrl-c", end_by_console}};
     CHECK(argc == 2 && LoadLibraryA(file_name));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(argv[1], cases[i].name)) {

@@ -121,7 +121,7 @@ point() {
 ends() {
     "$wine" wineboot -i >"$work/prefix.log" 2>&1
     $compiler -O1 -I"$work/build/include" -I"$srcdir/include" "$srcdir/tests/windows/ends.c" -o "$work/ends.exe" >"$work/ends.log" 2>&1
-    for case in 'exit a program that ends with work pending' 'unload a library that is let go stays' \
+    for case in 'exit a program that ends with work pending' 'late a kernel that ends while exit runs' 'unload a library that is let go stays' \
         'thread threads that used the library end' 'names files whose names no code page has, with lines of Windows'; do
         name=${case%% *}
         check "${case#* }" "$(cd "$work" || exit
