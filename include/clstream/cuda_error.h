@@ -64,15 +64,25 @@ typedef enum cudaError cudaError_t;
 #define CLS_CUDA_POINTER(type, value) (reinterpret_cast<type>(value))
 #define CLS_CUDA_UNCONST(pointer) (const_cast<void *>(static_cast<const void *>(pointer)))
 #define CLS_CUDA_THREAD __thread
+#define CLS_CUDA_ZERO \
+    {}
 #else
 #define CLS_CUDA_CAST(type, value) ((type)(value))
 #define CLS_CUDA_POINTER(type, value) ((type)(value))
 #define CLS_CUDA_UNCONST(pointer) ((void *)(uintptr_t)(pointer))
 #define CLS_CUDA_THREAD _Thread_local
+#define CLS_CUDA_ZERO \
+    { 0 }
 #endif
 #define CLS_CUDA_DEVICES 64
 
-/* One of each for all translation units of a program, in C and C++: the linker keeps one of the weak definitions. */
+/* One of each for all translation units of a program, in C and C++: the linker keeps one of the definitions. Windows has no
+ * weak data, and takes no definition without a value for one of several. */
+#ifdef _WIN32
+#define CLS_CUDA_ONE __declspec(selectany)
+#else
+#define CLS_CUDA_ONE __attribute__((weak))
+#endif
 
 /* What a thread has. */
 struct cls_cuda_thread {
@@ -81,7 +91,7 @@ struct cls_cuda_thread {
     cls_stream streams[CLS_CUDA_DEVICES]; /* cudaStreamPerThread of each device */
     cls_context owners[CLS_CUDA_DEVICES]; /* the contexts of those */
 };
-__attribute__((weak)) CLS_CUDA_THREAD struct cls_cuda_thread cls_cuda_thread;
+CLS_CUDA_ONE CLS_CUDA_THREAD struct cls_cuda_thread cls_cuda_thread = CLS_CUDA_ZERO;
 
 /* A variable that stands for device memory (cuda_symbol.h). It stays known until the process exits. */
 struct cls_cuda_symbol {
@@ -128,15 +138,15 @@ struct cls_cuda_state {
     struct cls_cuda_coarse *coarse;        /* written under cls_cuda_coarse_lock */
     cls_stream internal_streams[CLS_CUDA_DEVICES]; /* the same lock (cuda_owner.h) */
 };
-__attribute__((weak)) struct cls_cuda_state cls_cuda_state;
+CLS_CUDA_ONE struct cls_cuda_state cls_cuda_state = CLS_CUDA_ZERO;
 /* Held while a context, a program or a kernel is made. */
-__attribute__((weak)) pthread_mutex_t cls_cuda_lock = PTHREAD_MUTEX_INITIALIZER;
-__attribute__((weak)) pthread_mutex_t cls_cuda_symbol_lock = PTHREAD_MUTEX_INITIALIZER;
-__attribute__((weak)) pthread_mutex_t cls_cuda_export_lock = PTHREAD_MUTEX_INITIALIZER;
-__attribute__((weak)) pthread_mutex_t cls_cuda_coarse_lock = PTHREAD_MUTEX_INITIALIZER;
-__attribute__((weak)) pthread_mutex_t cls_cuda_graph_lock = PTHREAD_MUTEX_INITIALIZER;
-__attribute__((weak)) pthread_once_t cls_cuda_key_once = PTHREAD_ONCE_INIT;
-__attribute__((weak)) pthread_key_t cls_cuda_key;
+CLS_CUDA_ONE pthread_mutex_t cls_cuda_lock = PTHREAD_MUTEX_INITIALIZER;
+CLS_CUDA_ONE pthread_mutex_t cls_cuda_symbol_lock = PTHREAD_MUTEX_INITIALIZER;
+CLS_CUDA_ONE pthread_mutex_t cls_cuda_export_lock = PTHREAD_MUTEX_INITIALIZER;
+CLS_CUDA_ONE pthread_mutex_t cls_cuda_coarse_lock = PTHREAD_MUTEX_INITIALIZER;
+CLS_CUDA_ONE pthread_mutex_t cls_cuda_graph_lock = PTHREAD_MUTEX_INITIALIZER;
+CLS_CUDA_ONE pthread_once_t cls_cuda_key_once = PTHREAD_ONCE_INIT;
+CLS_CUDA_ONE pthread_key_t cls_cuda_key = 0;
 
 /* The number and the words of each error. */
 #define CLS_CUDA_ERRORS(X)                                                                 \
