@@ -11,10 +11,10 @@ enum { ITEMS = 256 };
 static cls_program program;
 
 static int setup(void **state) {
-    const char *folder = getenv("srcdir");
     char path[4096];
     if (rig_setup(state))
         return -1;
+    const char *folder = getenv("srcdir");
     snprintf(path, sizeof path, "%s/tests/device/porting.cl", folder ? folder : "..");
     OK(cls_program_load(rig.context, path, NULL, &program));
     return 0;

@@ -76,9 +76,12 @@ static bool is_asleep(int thread) {
 }
 
 void await_sleeper(sleeper *thread) {
-    enum { MOST_MS = 5000 };
-    for (unsigned ms = 0; ms < MOST_MS && !(*thread && is_asleep(*thread)); ms++)
+    enum { MOST_MS = 5000, UNKNOWN_MS = 50 };
+    for (unsigned ms = 0; ms < (*thread < 0 ? UNKNOWN_MS : MOST_MS); ms++) {
+        if (*thread > 0 && is_asleep(*thread))
+            return;
         nap_ms(1);
+    }
 }
 
 /* --- the kernels and their pace --- */

@@ -158,7 +158,8 @@ void nap_ms(unsigned ms);
 double now_ms(void);
 
 /* For order where a call that blocks has to come first: the thread stores its number right before the call
- * (sleeper_here), and await_sleeper returns once that thread sleeps, in the call; after some seconds in any case. */
+ * (sleeper_here), and await_sleeper returns once that thread sleeps, in the call; after some seconds in any case,
+ * and after 50 ms where the system does not tell. */
 typedef _Atomic int sleeper;
 void sleeper_here(sleeper *thread);
 void await_sleeper(sleeper *thread);
