@@ -57,6 +57,18 @@
     case CLS_BINARY_GT: \
     case CLS_BINARY_GE
 
+/* sin() and cos() of MinGW-w64 are the processor's instructions, which know pi to 66 bits: of large numbers they make
+ * anything. Those of the system's C library are right. */
+#ifdef __MINGW32__
+extern double (*__imp_sin)(double), (*__imp_cos)(double);
+static long double sin_of_double(long double x) { return __imp_sin((double)x); }
+static long double cos_of_double(long double x) { return __imp_cos((double)x); }
+#define sin __imp_sin
+#define cos __imp_cos
+#define sinl sin_of_double
+#define cosl cos_of_double
+#endif
+
 #define REAL double
 #define OF(name) name##_double
 #define OF_MATH(name) name
