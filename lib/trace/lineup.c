@@ -13,7 +13,9 @@ static int by_keys(const void *left, const void *right) {
     const struct lineup_entry *a = left, *b = right;
     if (a->first != b->first)
         return a->first < b->first ? -1 : 1;
-    return (a->second > b->second) - (a->second < b->second);
+    if (a->second != b->second)
+        return a->second < b->second ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
 }
 
 /* Takes over the entries. */
