@@ -301,7 +301,8 @@ static void pageable_copies_are_done(void **state) {
 static void pointers_tell_their_memory(void **state) {
     cudaPointerAttributes told;
     size_t free_before, free_after, total;
-    int on_stack, *device, *pinned, *mapped = NULL, *asked;
+    int on_stack, *device, *pinned, *mapped = NULL;
+    static _Alignas(4096) int asked[2048];
     cudaDeviceProp prop;
     cudaError_t error;
     (void)state;
@@ -327,16 +328,13 @@ static void pointers_tell_their_memory(void **state) {
         assert_int_equal(pinned[63], 33);
     }
     CUDA(cudaFreeHost(pinned));
-    asked = aligned_alloc(4096, 8192);
-    assert_non_null(asked);
-    error = cudaHostRegister(asked, 8192, cudaHostRegisterDefault);
+    error = cudaHostRegister(asked, sizeof asked, cudaHostRegisterDefault);
     if (error == cudaSuccess) {
         CUDA(cudaPointerGetAttributes(&told, asked));
         assert_int_equal(told.type, cudaMemoryTypeHost);
         CUDA(cudaHostUnregister(asked));
     } else
         assert_int_equal(error, cudaErrorNotSupported);
-    free(asked);
     CUDA(cudaFree(device));
     CUDA(cudaMemGetInfo(&free_after, &total));
     assert_true(free_after == free_before);

@@ -537,13 +537,15 @@ static void without_clblast_vectors_are_unsupported(void **state) {
     (void)state;
     if (cls_blas_available())
         SKIP_BECAUSE("this library has CLBlast");
-    const cls_vector v = {NULL, CLS_F32, 0, 1, 1};
+    struct values values = values_make(CLS_F32, 2, 1);
+    const cls_vector x = {values.buffer, CLS_F32, 0, 1, 1}, y = {values.buffer, CLS_F32, 1, 1, 1};
     float result;
     uint32_t index;
-    EXPECT(CLS_ERROR_UNSUPPORTED, cls_axpy_async(1, v, v, NULL));
-    EXPECT(CLS_ERROR_UNSUPPORTED, cls_scal_async(1, v, NULL));
-    EXPECT(CLS_ERROR_UNSUPPORTED, cls_blas_dot(v, v, &result, NULL));
-    EXPECT(CLS_ERROR_UNSUPPORTED, cls_amax(v, &index, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_axpy_async(1, x, y, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_scal_async(1, x, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_blas_dot(x, y, &result, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_amax(x, &index, NULL));
+    values_free(&values);
 }
 
 static void warms_up(cls_dtype type) {

@@ -219,7 +219,7 @@ static int compare(const struct fixture *f, const unsigned char *a, const unsign
     if (!is_float(f->type))
         return (i[0] > i[1]) - (i[0] < i[1]);
     if (isnan(x[0]) || isnan(x[1]))
-        return isnan(x[0]) - isnan(x[1]);
+        return !!isnan(x[0]) - !!isnan(x[1]);
     return (x[0] > x[1]) - (x[0] < x[1]);
 }
 

@@ -328,9 +328,15 @@ static void an_intact_file_reaches_the_driver(void **state) {
 static void nor_does_one_that_others_may_write(void **state) {
     static const mode_t modes[] = {0620, 0602, 0666};
     const struct cache_bytes bytes = {key.bytes, key.length};
+    struct stat facts;
     (void)state;
     if (!context) {
         print_message("no OpenCL device here\n");
+        skip();
+    }
+    assert_int_equal(chmod(path, 0600) | stat(path, &facts), 0);
+    if (facts.st_mode & 0077) {
+        print_message("files of this system have no modes\n");
         skip();
     }
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
