@@ -5,11 +5,18 @@
 
 #include <clstream.h>
 
+/* MinGW's own printf knows %z, that of the system may not: stdio.h says which is called. */
+#ifdef __MINGW_PRINTF_FORMAT
+#define PRINTF __MINGW_PRINTF_FORMAT
+#else
+#define PRINTF printf
+#endif
+
 /* Ends the program, with a message, if a call has failed. */
 void must(cls_status status);
 
 /* Ends the program with a message. */
-void give_up(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void give_up(const char *format, ...) __attribute__((format(PRINTF, 1, 2), noreturn));
 
 /* Zeroed memory, to be freed; ends the program if there is none. */
 void *zeroed(size_t bytes);
