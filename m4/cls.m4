@@ -79,11 +79,10 @@ AS_IF([test "x$cls_windows" = xyes && test -z "$OPENCL_LIBS"], [
     LIBS="$LIBS -lOpenCL"
     AC_MSG_CHECKING([for an import library of OpenCL.dll])
     AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <CL/cl.h>]], [[return clGetPlatformIDs(0, 0, 0);]])],
-        [AC_MSG_RESULT([yes])
-         OPENCL_LIBS=-lOpenCL],
+        [AC_MSG_RESULT([yes])],
         [AC_MSG_RESULT([no; it is made of the names in cl.h])
-         OPENCL_LIBS='-L$(abs_top_builddir)/lib/imports -lOpenCL'
          cls_make_imports=yes])
+    OPENCL_LIBS=-lOpenCL
     LIBS=$cls_save_LIBS])
 AM_CONDITIONAL([MAKE_OPENCL_IMPORTS], [test "x$cls_make_imports" = xyes])
 AS_IF([test -z "$PKG_CONFIG" && test -z "$OPENCL_LIBS"],
