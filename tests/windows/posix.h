@@ -7,9 +7,11 @@
 #define CLSTREAM_TESTS_WINDOWS_POSIX_H
 
 #include <direct.h>
+#include <fcntl.h>
 #include <io.h>
 #include <malloc.h>
 #include <process.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +30,20 @@ static inline char *mkdtemp(char *pattern) {
     return _mktemp(pattern) && _mkdir(pattern) == 0 ? pattern : NULL;
 }
 
+/* What is read and written in place is bytes, whatever the file was opened as. */
+static inline bool bytes_at(int fd, long at) {
+    return _setmode(fd, _O_BINARY) >= 0 && _lseek(fd, at, SEEK_SET) == at;
+}
+
+static inline int pread(int fd, void *to, size_t bytes, long at) {
+    return bytes_at(fd, at) ? _read(fd, to, (unsigned)bytes) : -1;
+}
+
+static inline int pwrite(int fd, const void *from, size_t bytes, long at) {
+    return bytes_at(fd, at) ? _write(fd, from, (unsigned)bytes) : -1;
+}
+
 #define mkdir(path, mode) _mkdir(path)
-#define aligned_alloc(alignment, bytes) _aligned_malloc(bytes, alignment)
 #define _SC_PAGESIZE 0
 #define sysconf(what) 4096L
 #define rand_r(seed) ((int)((*(seed) = *(seed)*1103515245u + 12345u) >> 16 & 0x7fff))

@@ -4,7 +4,7 @@
 # A point is a program, and says how many of its tests passed. Wine is not Windows: what it lacks, Windows may have.
 #
 #   WINDOWS_TESTS="tests/api/test_order ..."   those programs, in place of tests/windows/programs
-#   TEST_EFFORT=long                           all that can be built for Windows
+#   TEST_EFFORT=long                           all that can be built for Windows, and the zip
 set -u
 . "$srcdir/tests/tap.sh"
 host=x86_64-w64-mingw32
@@ -16,8 +16,9 @@ libraries=$(echo "Z:$work/build/lib/.libs;Z:/usr/$host/lib" | tr / '\\')
 export WINEPATH="$libraries" CMOCKA_MESSAGE_OUTPUT=TAP
 export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINEARCH=win64 DISPLAY=''
 
-# Those of the build that this is called from.
-unset OPENCL_CFLAGS OPENCL_LIBS CXX NM
+# The programs themselves run as in `make check`, and the rest is of the build that this is called from.
+effort=${TEST_EFFORT-}
+unset TEST_EFFORT OPENCL_CFLAGS OPENCL_LIBS CXX NM
 
 untried() {
     [ -n "$compiler" ] || { echo "no MinGW-w64 (Debian: gcc-mingw-w64-x86-64)"; return; }
@@ -48,8 +49,8 @@ build_cmocka() {
     cp "$source"/include/cmocka*.h "$work/include"
     $compiler -O1 -w -DHAVE_CONFIG_H -D__USE_MINGW_ANSI_STDIO=1 -I"$work/include" -c "$source/src/cmocka.c" -o "$work/lib/cmocka.o" &&
         rm "$work/include/config.h" &&
-        $compiler -O1 -c "$srcdir/tests/windows/alarm.c" -o "$work/lib/alarm.o" &&
-        $host-ar cr "$work/lib/libcmocka.a" "$work/lib/cmocka.o" "$work/lib/alarm.o"
+        $compiler -O1 -c "$srcdir/tests/windows/posix.c" -o "$work/lib/posix.o" &&
+        $host-ar cr "$work/lib/libcmocka.a" "$work/lib/cmocka.o" "$work/lib/posix.o"
 }
 
 build_library() {
@@ -92,10 +93,7 @@ run() {
 
 # One point: a program of cmocka's tests.
 point() {
-    case $1 in
-    tests/unit/*) exe=$work/build/$1.exe ;;
-    *) exe=$work/build/${1%/*}/.libs/${1##*/}.exe ;;
-    esac
+    exe=$work/build/${1%/*}/.libs/${1##*/}.exe
     [ -e "$exe" ] || exe=$work/build/$1.exe
     reason=$(sed -n "s,^$1 ,,p" "$srcdir/tests/windows/left_out")
     if [ -n "$reason" ]; then
@@ -162,6 +160,16 @@ command_points() {
     done
 }
 
+# README's first program of what `make windows-zip` has packed, and of nothing else.
+first_program() {
+    make -C "$work/build" -j"$jobs" windows-zip >"$work/zip.log" 2>&1 || { tail -n 20 "$work/zip.log"; return; }
+    rm -rf "$work/zip" && mkdir "$work/zip" && cd "$work/zip" || return
+    python3 -m zipfile -e "$work"/build/*.zip clstream
+    $compiler "$srcdir/examples/first.c" -Iclstream/include -Lclstream/lib -lclstream -o clstream/bin/first.exe 2>&1
+    said=$(unset WINEPATH; run 60 clstream/bin/first.exe)
+    [ "$said" = '1 4 9 16' ] || echo "it says: $said"
+}
+
 reason=$(untried)
 if [ -n "$reason" ]; then
     skip 'the library for Windows' "$reason"
@@ -180,8 +188,9 @@ check 'the DLL exports what the map says' "$(export_differences)"
 check 'the DLL needs the system, OpenCL.dll and winpthreads alone' "$(foreign_libraries)"
 ends
 command_points
+[ "$effort" != long ] || check "README's first program is built with the zip, and runs" "$(first_program)"
 programs=${WINDOWS_TESTS:-$(grep -v '^#' "$srcdir/tests/windows/programs")}
-[ "${TEST_EFFORT-}" != long ] || programs=$PROGRAMS
+[ "$effort" != long ] || programs="$PROGRAMS $UNIT_PROGRAMS"
 passed_tests=0 skipped_tests=0 failed_tests=0
 if (build_cmocka) >"$work/cmocka.log" 2>&1; then
     # shellcheck disable=SC2046,SC2086 # words

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A test program that hangs ends by itself. */
+/* What tests/windows/posix.h declares: the end of a program that hangs, and memory. */
+#include <malloc.h>
 #include <stdatomic.h>
 #include <windows.h>
 
@@ -22,3 +23,6 @@ void test_alarm(unsigned seconds) {
     if (seconds)
         CloseHandle(CreateThread(NULL, 0, ring, (void *)both, 0, NULL));
 }
+
+void *aligned_alloc(size_t alignment, size_t bytes);
+void *aligned_alloc(size_t alignment, size_t bytes) { return _aligned_malloc(bytes, alignment); }
