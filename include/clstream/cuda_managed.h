@@ -11,7 +11,7 @@
  *   memory's device.
  * - A call that has waited, or has asked, gives all memory back to the host whose uses are over, on whatever streams they were,
  *   before it returns cudaSuccess: cudaDeviceSynchronize, cudaStreamSynchronize, cudaStreamQuery, cudaEventSynchronize,
- *   cudaEventQuery, copies and fills that wait.
+ *   cudaEventQuery, copies and fills that wait. A query is cudaErrorNotReady while memory is on its way.
  * - A host function or callback of a stream may use the memory that earlier work of the stream uses, and no pending work of
  *   another one.
  * - The launch of a graph takes all memory of its device that any capture or node has used. Its host functions have none.

@@ -260,7 +260,8 @@ static inline cls_status cls_cuda_move(const void *pointer, cls_buffer buffer, c
                                        cls_stream stream) {
     cls_arg arg = cls_arg_pointer(pointer);
     cls_status status;
-    if (!cls_cuda_has_coarse() || !cls_cuda_is_coarse(pointer))
+    if (!cls_cuda_has_coarse() || !cls_cuda_is_coarse(pointer) ||
+        (where == CLS_TO_HOST && cls_cuda_captures(stream))) /* which is refused */
         return cls_prefetch_async(buffer, where, stream);
     if (where == CLS_TO_HOST)
         return cls_cuda_attach(pointer, 0, stream);

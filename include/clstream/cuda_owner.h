@@ -28,7 +28,8 @@ CLS_BEGIN_DECLS
 enum cls_cuda_owner {
     CLS_CUDA_HOST,   /* the host's now */
     CLS_CUDA_DEVICE, /* from some point of each stream that uses it on */
-    CLS_CUDA_PASSING /* the host's from the end of its uses on, but for a prefetch that follows them */
+    CLS_CUDA_PASSING, /* the host's from the end of its uses on, but for a prefetch that follows them */
+    CLS_CUDA_RETURNING /* unused, and the host's once `returned` is done */
 };
 
 /* A stream that uses memory, until that is known to be over. */
@@ -37,6 +38,7 @@ struct cls_cuda_use {
     cls_stream stream;
     cls_event event; /* behind the latest use */
     unsigned open;   /* uses that are being submitted: the event is not behind them yet */
+    int passed;      /* the stream has handed the memory to the host since */
 };
 
 /* Coarse-grained managed memory. All members are read and written under cls_cuda_coarse_lock. */
@@ -47,6 +49,7 @@ struct cls_cuda_coarse {
     uintptr_t start;
     size_t bytes;
     cls_stream internal; /* of the device, for prefetches in no stream's order */
+    cls_event returned;  /* behind the latest prefetch by which a wait gives the memory back */
     enum cls_cuda_owner owner;
     unsigned attached;         /* a cudaMemAttach* */
     int in_graphs;             /* a capture or a node has used it */
@@ -122,16 +125,19 @@ static inline cls_status cls_cuda_add_use(struct cls_cuda_coarse *memory, cls_st
 }
 
 /* Begins a use, for which the memory is the device's. Prefetches of memory come after each other, so that a second stream
- * waits until the device has it; no work follows on the internal stream. */
+ * waits until the device has it, and one that has handed it to the host until the device has it again; no work follows on
+ * the internal stream. */
 static inline cls_status cls_cuda_open_use(struct cls_cuda_coarse *memory, cls_stream stream) {
     struct cls_cuda_use *use = cls_cuda_find_use(memory, stream);
-    int is_ordered = memory->owner == CLS_CUDA_DEVICE && (use || stream == memory->internal);
+    int is_ordered =
+        memory->owner == CLS_CUDA_DEVICE && ((use && !use->passed) || stream == memory->internal);
     cls_status status = use ? CLS_SUCCESS : cls_cuda_add_use(memory, stream, &use);
     if (status == CLS_SUCCESS && !is_ordered)
         status = cls_prefetch_async(memory->buffer, CLS_TO_DEVICE, stream);
     if (status == CLS_SUCCESS) {
         memory->owner = CLS_CUDA_DEVICE;
         use->open++;
+        use->passed = 0;
     }
     return status;
 }
@@ -167,6 +173,7 @@ static inline cls_status cls_cuda_to_host(struct cls_cuda_coarse *memory, cls_st
         status = cls_prefetch_async(memory->buffer, CLS_TO_HOST, stream);
     if (status == CLS_SUCCESS) {
         memory->owner = CLS_CUDA_PASSING;
+        mine->passed = 1;
         cls_cuda_drop_uses_but(memory, mine);
     }
     return status;
@@ -219,6 +226,8 @@ static inline cls_status cls_cuda_add_coarse(int device, cls_context context, cl
     memory->attached = attached;
     pthread_mutex_lock(&cls_cuda_coarse_lock);
     status = cls_cuda_internal_stream(device, context, &memory->internal);
+    if (status == CLS_SUCCESS)
+        status = cls_event_create(context, NULL, &memory->returned);
     if (status == CLS_SUCCESS) {
         memory->next = cls_cuda_state.coarse;
         __atomic_store_n(&cls_cuda_state.coarse, memory, __ATOMIC_RELEASE);
@@ -239,6 +248,7 @@ static inline void cls_cuda_forget_coarse(const void *start, cls_context context
         if (memory->start == CLS_CUDA_POINTER(uintptr_t, start) || memory->context == context) {
             __atomic_store_n(place, memory->next, __ATOMIC_RELEASE);
             cls_cuda_drop_uses_but(memory, NULL);
+            cls_event_destroy(memory->returned);
             free(memory);
         } else
             place = &memory->next;
@@ -280,22 +290,59 @@ static inline cls_status cls_cuda_attach(const void *pointer, unsigned attached,
     return status;
 }
 
-/* What a call that has waited or asked returns: with success, memory whose uses are over is the host's. The prefetch comes
- * after one that is pending. */
-static inline cls_status cls_cuda_waited(cls_status status) {
-    struct cls_cuda_coarse *memory;
-    if (status != CLS_SUCCESS || !cls_cuda_has_coarse())
-        return status;
-    pthread_mutex_lock(&cls_cuda_coarse_lock);
-    for (memory = cls_cuda_state.coarse; memory && status == CLS_SUCCESS; memory = memory->next) {
-        cls_cuda_drop_uses_over(memory);
-        if (memory->owner == CLS_CUDA_HOST || memory->uses)
-            continue;
-        status = cls_prefetch(memory->buffer, CLS_TO_HOST, memory->internal);
+/* Has memory go back to the host whose uses are over. CLS_NOT_READY: it is on its way. The lock is held. */
+static inline cls_status cls_cuda_give_back(struct cls_cuda_coarse *memory) {
+    cls_status status = CLS_SUCCESS;
+    cls_cuda_drop_uses_over(memory);
+    if (memory->uses || memory->owner == CLS_CUDA_HOST)
+        return CLS_SUCCESS;
+    if (memory->owner != CLS_CUDA_RETURNING) {
+        status = cls_prefetch_async(memory->buffer, CLS_TO_HOST, memory->internal);
         if (status == CLS_SUCCESS)
-            memory->owner = CLS_CUDA_HOST;
+            status = cls_event_record(memory->returned, memory->internal);
+        if (status == CLS_SUCCESS)
+            memory->owner = CLS_CUDA_RETURNING;
+    }
+    if (status == CLS_SUCCESS)
+        status = cls_event_query(memory->returned);
+    if (status == CLS_SUCCESS)
+        memory->owner = CLS_CUDA_HOST;
+    return status;
+}
+
+/* The same of all memory. `way` gets a stream on which some is on its way. */
+static inline cls_status cls_cuda_give_all_back(cls_stream *way) {
+    struct cls_cuda_coarse *memory;
+    cls_status all = CLS_SUCCESS;
+    pthread_mutex_lock(&cls_cuda_coarse_lock);
+    for (memory = cls_cuda_state.coarse; memory; memory = memory->next) {
+        cls_status status = cls_cuda_give_back(memory);
+        if (status == CLS_NOT_READY)
+            *way = memory->internal;
+        if (status != CLS_SUCCESS && (all == CLS_SUCCESS || all == CLS_NOT_READY))
+            all = status;
     }
     pthread_mutex_unlock(&cls_cuda_coarse_lock);
+    return all;
+}
+
+/* What a call that has asked returns: with success, memory whose uses are over is the host's. */
+static inline cls_status cls_cuda_asked(cls_status status) {
+    cls_stream way;
+    return status == CLS_SUCCESS && cls_cuda_has_coarse() ? cls_cuda_give_all_back(&way) : status;
+}
+
+/* The same of a call that has waited, and waits for that. Not under the lock: the device may be busy for long. */
+static inline cls_status cls_cuda_waited(cls_status status) {
+    cls_stream way = NULL;
+    if (status != CLS_SUCCESS || !cls_cuda_has_coarse())
+        return status;
+    status = cls_cuda_give_all_back(&way);
+    while (status == CLS_NOT_READY) {
+        status = cls_stream_synchronize(way);
+        if (status == CLS_SUCCESS)
+            status = cls_cuda_give_all_back(&way);
+    }
     return status;
 }
 

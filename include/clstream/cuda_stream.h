@@ -180,7 +180,7 @@ static inline cudaError_t cudaStreamQuery(cudaStream_t stream) {
     cudaError_t error = cls_cuda_stream(stream, &found);
     return error != cudaSuccess
                ? error
-               : cls_cuda_result_on(found, cls_cuda_waited(cls_stream_query(found)));
+               : cls_cuda_result_on(found, cls_cuda_asked(cls_stream_query(found)));
 }
 
 /** Gets the priority of a stream, as it was asked for and clamped. */
@@ -359,7 +359,7 @@ static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream
 static inline cudaError_t cudaEventQuery(cudaEvent_t event) {
     cls_context context;
     cudaError_t error = cls_cuda_enter(&context);
-    return error != cudaSuccess ? error : cls_cuda_result(cls_cuda_waited(cls_event_query(event)));
+    return error != cudaSuccess ? error : cls_cuda_result(cls_cuda_asked(cls_event_query(event)));
 }
 
 /** Waits for the recorded work. */

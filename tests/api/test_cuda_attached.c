@@ -147,6 +147,21 @@ static void captured_memory_is_taken_by_launches(void **state) {
 }
 
 /* Memory that another stream is about to have. */
+/* It is refused, and ends the capture. */
+static void captured_prefetch_takes_no_memory(void **state) {
+    cudaGraph_t graph = NULL;
+    (void)state;
+    SKIP_WITHOUT_SHARED_MEMORY();
+    launch_add(x, 1, stream);
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    assert_int_equal(cudaMemPrefetchAsync(x, BYTES, cudaCpuDeviceId, stream),
+                     cudaErrorNotSupported);
+    assert_int_not_equal(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    cudaGetLastError();
+    CUDA(cudaDeviceSynchronize());
+    expect_added(x, 1);
+}
+
 static void captures_wait_for_nothing(void **state) {
     cudaGraph_t graph;
     (void)state;
@@ -259,6 +274,7 @@ int main(void) {
         TEST(prefetches_hand_over),
         TEST(copies_and_fills_take_memory),
         TEST(captured_memory_is_taken_by_launches),
+        TEST(captured_prefetch_takes_no_memory),
         TEST(captures_wait_for_nothing),
         TEST(nodes_use_memory),
         TEST(refused_launches_give_memory_back),

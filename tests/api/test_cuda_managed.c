@@ -118,6 +118,22 @@ static void second_stream_waits_for_the_hand_over(void **state) {
     expect_added(x, 3);
 }
 
+/* The device has the memory again behind the other stream's work. */
+static void stream_waits_for_memory_that_it_handed_over(void **state) {
+    (void)state;
+    SKIP_WITHOUT_SHARED_MEMORY();
+    launch_add(x, 1, stream);
+    CUDA(cudaMemPrefetchAsync(x, BYTES, cudaCpuDeviceId, stream));
+    hold(other);
+    launch_add(x, 2, other);
+    launch_add(x, 3, stream);
+    expect_pending(stream);
+    sem_post(&gate);
+    CUDA(cudaStreamSynchronize(other));
+    CUDA(cudaStreamSynchronize(stream));
+    expect_added(x, 6);
+}
+
 static void event_stands_for_earlier_work_alone(void **state) {
     cudaEvent_t event;
     (void)state;
@@ -337,6 +353,7 @@ int main(void) {
         TEST(pending_uses_keep_memory),
         TEST(streams_share_memory),
         TEST(second_stream_waits_for_the_hand_over),
+        TEST(stream_waits_for_memory_that_it_handed_over),
         TEST(event_stands_for_earlier_work_alone),
         TEST(destroyed_streams_give_memory_back),
         TEST(memory_is_freed_in_use),
