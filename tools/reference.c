@@ -59,7 +59,7 @@
 
 /* sin() and cos() of MinGW-w64 are the processor's instructions, which know pi to 66 bits: of large numbers they make
  * anything. Those of the system's C library are right. */
-#ifdef __MINGW32__
+#if defined(__MINGW32__) && defined(_WIN64) /* 32 bits have other names */
 extern double (*__imp_sin)(double), (*__imp_cos)(double);
 static long double sin_of_double(long double x) { return __imp_sin((double)x); }
 static long double cos_of_double(long double x) { return __imp_cos((double)x); }

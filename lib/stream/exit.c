@@ -13,7 +13,8 @@
 
 /* Handlers run in the reverse of their registration, and drivers register theirs as late as when the first kernel is
  * compiled. For a thread that at_exit_first does not watch, this one is registered twice: with the first work, for a
- * process that exits early, and after the first kernel has run; the run that comes first counts. */
+ * process that exits early, and after the first kernel has run; the run that comes first counts. On Windows both run where
+ * the first one is: drivers have handlers of their own libraries there, which run when the process has let all go. */
 enum { REGISTERED_EARLY = 1, REGISTERED_LATE = 2 };
 ASKED static _Atomic int registered;
 
