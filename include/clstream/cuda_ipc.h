@@ -19,7 +19,8 @@
  *
  * An event of cudaEventInterprocess has one latest record for all processes: a wait takes the one that there is when it is
  * called, so tell the other process to wait once the record was made. The hosts pass records on (event.h): a record costs
- * its stream what a host function does. Work behind a record whose process died before it was done fails.
+ * its stream what a host function does. Work behind a record whose process died before it was done fails, and
+ * cudaEventQuery and cudaEventSynchronize of it are cudaErrorLaunchFailure, which is sticky.
  *
  * Every function may be called from any thread, and returns the device's sticky error if it has one (cuda_error.h).
  */

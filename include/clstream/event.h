@@ -18,7 +18,8 @@
  * A record whose work failed fails the waits for it in every process with CLS_ERROR_COMMAND_FAILED, and so does one whose
  * process ended, or was killed, before the work was done: no wait outlasts the process that it is for. A child that was
  * forked and executed no other program keeps such a record pending until it ends as well. The processes must trust each
- * other, as any can end a record. A wait for a record also ends with the 510th record after it.
+ * other, as any can end a record. A query or wait of the host goes on failing until somebody records the event again. An outcome
+ * is kept until the 510th record after it: a stream that looks for it later goes on as if the work had not failed.
  *
  * A captured stream refuses records of shareable events and waits for them, but for cls_stream_wait_external_event. Calls that
  * need a position of a stream return CLS_ERROR_UNSUPPORTED: cls_event_get_cl, cls_event_wait_cl, cls_stream_frees_wait_event
@@ -72,6 +73,7 @@ CLS_API cls_status cls_event_export(cls_event event, int *fd);
  * Makes an event on a context of one that was exported, by this process or another one. The caller destroys the event, and
  * keeps the descriptor, which may be closed at once.
  * @retval CLS_ERROR_INVALID_VALUE `fd` is not of cls_event_export, or `out` is null
+ * @retval CLS_ERROR_UNSUPPORTED   the system opens no descriptors by /proc/self/fd
  * @retval CLS_ERROR_LIMIT         the process has no file descriptor left
  * @retval CLS_ERROR_OUT_OF_MEMORY
  */

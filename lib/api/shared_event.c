@@ -19,11 +19,13 @@
 
 /* --- records --- */
 
+/* Work that exit drops may still run: the record is lost with the process. */
 static struct run_result end_record(struct stream *stream, struct command *command,
                                     cls_status so_far) {
     (void)stream;
-    event_records_end(command->u.marker.event->records, command->u.marker.serial,
-                      so_far ? RECORD_FAILED : RECORD_DONE);
+    if (so_far != CLS_ERROR_SHUTDOWN)
+        event_records_end(command->u.marker.event->records, command->u.marker.serial,
+                          so_far ? RECORD_FAILED : RECORD_DONE);
     return (struct run_result){.status = CLS_SUCCESS};
 }
 
@@ -110,6 +112,7 @@ cls_status shared_event_wait(struct event *event, struct stream *stream) {
     if (status)
         return status;
     wait->u.record = event_records_latest(event->records);
+    record_is_over(&wait->gate, 0); /* a failure that is known now stays known */
     return outside_wait_begin(wait, stream);
 }
 

@@ -43,8 +43,11 @@ static cls_status foreign_page(int fd) {
     return error_set(CLS_ERROR_INVALID_VALUE, "%d is no descriptor of cls_event_export", fd);
 }
 
-/* Records without a page. */
+/* Records without a page. Atomic numbers that need a lock would be those of one process. */
 static cls_status new_records(struct event_records **out) {
+    if (ATOMIC_LLONG_LOCK_FREE != 2)
+        return error_set(CLS_ERROR_UNSUPPORTED, "an event of several processes: the processor has "
+                                                "no atomic numbers of 64 bits");
     struct event_records *records = calloc(1, sizeof *records);
     if (!records || pthread_mutex_init(&records->lock, NULL)) {
         free(records);
@@ -83,8 +86,8 @@ static cls_status open_page(struct event_records *records, int fd) {
     size_t bytes;
     const int own = descriptor_reopen(fd);
     if (own < 0)
-        return errno == EMFILE || errno == ENFILE ? refuse_sharing("a file descriptor more", errno)
-                                                  : foreign_page(fd);
+        return errno == EINVAL || errno == EBADF ? foreign_page(fd)
+                                                 : refuse_sharing("/proc/self/fd", errno);
     const int code = pages_open(own, &records->fd, &pages, &bytes, &call);
     descriptor_close(own);
     if (code)
@@ -126,7 +129,7 @@ void event_records_free(struct event_records *records) {
 cls_status event_records_export(const struct event_records *records, int *fd) {
     const int copy = descriptor_reopen(records->fd);
     if (copy < 0)
-        return refuse_sharing("a file descriptor more", errno);
+        return refuse_sharing("/proc/self/fd", errno);
     *fd = copy;
     return CLS_SUCCESS;
 }
@@ -174,20 +177,26 @@ void event_records_end(struct event_records *records, uint64_t number,
 
 /* Of a record that had not ended: a process that has ended one has unlocked it afterwards. */
 static enum record_outcome outcome_by_lock(const struct event_records *records, uint64_t number) {
-    if (descriptor_is_locked(records->fd, number) ||
+    if (descriptor_is_locked(records->fd, number, number) ||
         atomic_load(record_slot(records, number)) >> OUTCOME_BITS >= number)
         return RECORD_PENDING;
     return RECORD_LOST;
 }
 
-/* A record whose slot a later one has was made so long ago that it counts as done. */
-enum record_outcome event_records_outcome(const struct event_records *records, uint64_t number) {
-    for (; number; number--) {
+/* The slots are those of later records: a lock alone tells that one of these is pending. What has ended counts as done. */
+static enum record_outcome overtaken_outcome(const struct event_records *records, uint64_t first,
+                                             uint64_t last) {
+    return descriptor_is_locked(records->fd, first, last) ? RECORD_PENDING : RECORD_DONE;
+}
+
+/* Behind records that are void any earlier one may be the one that counts. */
+enum record_outcome event_records_outcome(const struct event_records *records, uint64_t latest) {
+    for (uint64_t number = latest; number; number--) {
         const uint64_t slot = atomic_load(record_slot(records, number));
         if (slot >> OUTCOME_BITS < number)
             return outcome_by_lock(records, number);
         if (slot >> OUTCOME_BITS > number)
-            return RECORD_DONE;
+            return overtaken_outcome(records, number == latest ? number : 1, number);
         if ((slot & OUTCOME_MASK) != RECORD_VOID)
             return (enum record_outcome)(slot & OUTCOME_MASK);
     }

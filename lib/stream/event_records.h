@@ -39,7 +39,7 @@ cls_status event_records_begin(struct event_records *records, uint64_t *number);
 /* RECORD_DONE, RECORD_FAILED or RECORD_VOID. Only the first outcome of a record counts. */
 void event_records_end(struct event_records *records, uint64_t number, enum record_outcome outcome);
 
-/* RECORD_DONE for number 0. */
-enum record_outcome event_records_outcome(const struct event_records *records, uint64_t number);
+/* The outcome of the record that was the latest then; RECORD_DONE for number 0. */
+enum record_outcome event_records_outcome(const struct event_records *records, uint64_t latest);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Gates: what a stream may wait for that is no position of another stream, or not yet. A gate opens by
  * value: a dependency on it (stream/dep.h) names a value, and commands behind a closed gate stay in the
- * FIFO, never with the driver. What opens a gate calls engine_kick; a value in memory (api/value.c) is looked at
- * with each tick of the engine.
+ * FIFO, never with the driver. What opens a gate calls engine_kick; what is outside of the library (api/outside_wait.h)
+ * is looked at with each tick of the engine.
  */
 #ifndef CLSTREAM_STREAM_GATE_H
 #define CLSTREAM_STREAM_GATE_H

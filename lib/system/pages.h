@@ -62,8 +62,8 @@ int descriptor_reopen(int descriptor);
 int descriptor_lock(int descriptor, uint64_t number);
 void descriptor_unlock(int descriptor, uint64_t number);
 
-/* Whether any descriptor of the file holds the lock, also where the system does not say. */
-bool descriptor_is_locked(int descriptor, uint64_t number);
+/* Whether any descriptor of the file holds a lock of these numbers, also where the system does not say. */
+bool descriptor_is_locked(int descriptor, uint64_t first, uint64_t last);
 
 /* Whether both name one file, by its number, or one open file. */
 bool descriptor_is_same_file(int descriptor, int other);

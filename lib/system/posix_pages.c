@@ -181,21 +181,28 @@ void descriptor_close(int descriptor) { close(descriptor); }
 
 void descriptor_keep_private(int descriptor) { fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
+/* Only memory is opened: another file may have effects, as a terminal has. */
 int descriptor_reopen(int descriptor) {
     char path[40];
+#ifdef F_GET_SEALS
+    if (fcntl(descriptor, F_GET_SEALS) < 0)
+        return -1;
+#endif
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-static struct flock lock_of(short type, uint64_t number) {
-    return (struct flock){
-        .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)number, .l_len = 1};
+static struct flock lock_of(short type, uint64_t first, uint64_t last) {
+    return (struct flock){.l_type = type,
+                          .l_whence = SEEK_SET,
+                          .l_start = (off_t)first,
+                          .l_len = (off_t)(last - first + 1)};
 }
 
 /* Locks of an open file, which other descriptors of the process neither hold nor give back. */
 static int set_lock(int descriptor, short type, uint64_t number) {
 #ifdef F_OFD_SETLK
-    struct flock lock = lock_of(type, number);
+    struct flock lock = lock_of(type, number, number);
     return fcntl(descriptor, F_OFD_SETLK, &lock) < 0 ? errno : 0;
 #else
     (void)descriptor, (void)type, (void)number;
@@ -210,8 +217,8 @@ int descriptor_lock(int descriptor, uint64_t number) {
 void descriptor_unlock(int descriptor, uint64_t number) { set_lock(descriptor, F_UNLCK, number); }
 
 /* A lock of the process conflicts with those of all open files, this one too. */
-bool descriptor_is_locked(int descriptor, uint64_t number) {
-    struct flock lock = lock_of(F_WRLCK, number);
+bool descriptor_is_locked(int descriptor, uint64_t first, uint64_t last) {
+    struct flock lock = lock_of(F_WRLCK, first, last);
     return fcntl(descriptor, F_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
 }
 

@@ -111,8 +111,8 @@ int descriptor_lock(int descriptor, uint64_t number) {
 
 void descriptor_unlock(int descriptor, uint64_t number) { (void)descriptor, (void)number; }
 
-bool descriptor_is_locked(int descriptor, uint64_t number) {
-    (void)descriptor, (void)number;
+bool descriptor_is_locked(int descriptor, uint64_t first, uint64_t last) {
+    (void)descriptor, (void)first, (void)last;
     return true;
 }
 

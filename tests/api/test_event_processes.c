@@ -301,6 +301,31 @@ static void test_a_later_record_ends_no_earlier_wait(void **state) {
     OK(cls_stream_destroy(late));
 }
 
+static void record_often(cls_stream stream) {
+    for (unsigned i = 0; i < RECORDS; i++)
+        OK(cls_event_record(w.event, stream));
+    OK(cls_stream_synchronize(stream));
+}
+
+/* Its place in the page is a later record's. */
+static void test_a_record_is_pending_however_many_follow(void **state) {
+    (void)state;
+    cls_stream slow = rig_stream(), fast = rig_stream(), early = rig_stream();
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(slow, gate_hold, &gate));
+    OK(cls_event_record(w.event, slow));
+    OK(cls_stream_wait_event(early, w.event));
+    record_often(fast);
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(early, 20 * MS));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(early));
+    gate_destroy(&gate);
+    OK(cls_stream_destroy(slow));
+    OK(cls_stream_destroy(fast));
+    OK(cls_stream_destroy(early));
+}
+
 /* Kernels of two processes in turns over one cell, ordered by one event. Each host only waits for the other one's calls. */
 static void test_processes_take_turns(void **state) {
     (void)state;
@@ -353,6 +378,26 @@ static void test_a_record_on_a_poisoned_stream_fails(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* Though the stream looks only when its place in the page is a later record's. */
+static void test_a_failure_is_a_waits_from_its_call_on(void **state) {
+    (void)state;
+    cls_stream failing = rig_stream(), fast = rig_stream(), late = rig_stream();
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(late, gate_hold, &gate));
+    OK(rig_fail(failing, "made to fail", -5));
+    OK(cls_event_record(w.event, failing));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_event_synchronize(w.event));
+    OK(cls_stream_wait_event(late, w.event));
+    record_often(fast);
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(late));
+    gate_destroy(&gate);
+    OK(cls_stream_destroy(failing));
+    OK(cls_stream_destroy(fast));
+    OK(cls_stream_destroy(late));
+}
+
 static void test_waits_end_with_the_process_they_are_for(void **state) {
     (void)state;
     cls_stream stream = rig_stream(), next = rig_stream();
@@ -386,7 +431,7 @@ static void test_another_process_outlives_its_waits(void **state) {
     OK(ask_for(AWAIT));
 }
 
-static void test_a_refused_record_leaves_the_one_before(void **state) {
+static void test_refused_records_leave_the_one_before(void **state) {
     (void)state;
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     cls_stream full, stream = rig_stream();
@@ -396,7 +441,8 @@ static void test_a_refused_record_leaves_the_one_before(void **state) {
     gate_init(&gate);
     OK(cls_stream_launch_host_async(full, gate_hold, &gate));
     OK(ask_for(HOLD));
-    EXPECT(CLS_ERROR_LIMIT, cls_event_record(w.event, full));
+    for (unsigned i = 0; i < RECORDS + 2; i++)
+        EXPECT(CLS_ERROR_LIMIT, cls_event_record(w.event, full));
     EXPECT(CLS_NOT_READY, cls_event_query(w.event));
     OK(cls_stream_wait_event(stream, w.event));
     EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(stream, 20 * MS));
@@ -566,12 +612,14 @@ int main(int argc, char **argv) {
         WITH_SECOND(test_a_stream_waits_for_a_record_of_another_process),
         WITH_SECOND(test_another_process_waits_for_a_record_of_this_one),
         WITH_SECOND(test_a_later_record_ends_no_earlier_wait),
+        WITH_SECOND(test_a_record_is_pending_however_many_follow),
         WITH_SECOND(test_processes_take_turns),
         WITH_SECOND(test_a_failure_reaches_another_process),
         WITH_SECOND(test_a_record_on_a_poisoned_stream_fails),
+        WITH_SECOND(test_a_failure_is_a_waits_from_its_call_on),
         WITH_SECOND(test_waits_end_with_the_process_they_are_for),
         WITH_SECOND(test_another_process_outlives_its_waits),
-        WITH_SECOND(test_a_refused_record_leaves_the_one_before),
+        WITH_SECOND(test_refused_records_leave_the_one_before),
         WITH_SECOND(test_records_without_end_need_no_memory),
         WITH_SECOND(test_events_of_one_descriptor_are_one),
         WITH_SECOND(test_threads_use_one_event),
