@@ -99,7 +99,7 @@ row() {
     check "$qemu builds" ""
     passed=0 bad=0 left_out=0
     for program in $programs; do
-        case $program in *test_share_processes | *test_event_processes | *test_cuda_ipc)
+        case $program in *_processes | *test_cuda_ipc | *test_exit | *test_process_end)
             skip "$qemu: $program" "it starts programs of that processor"
             continue
             ;;
