@@ -51,7 +51,7 @@ static cls_status fft_check_place(const struct fft_plan *plan, const struct op_v
     if (view->offset % 2)
         return error_set(CLS_ERROR_INVALID_VALUE, "fft: a %s that begins at the odd element %zu",
                          fft_side_name(plan, side), view->offset);
-    if (view->offset + side->count > (uint64_t)UINT32_MAX + 1)
+    if ((uint64_t)view->offset + side->count > (uint64_t)UINT32_MAX + 1)
         return error_set(CLS_ERROR_OUT_OF_RANGE, "fft: a %s that ends beyond element 2^32",
                          fft_side_name(plan, side));
     return CLS_SUCCESS;
