@@ -88,7 +88,7 @@ static void bad_arguments_are_refused(void **state) {
     CUDA_IS(cudaErrorInvalidValue, cudaGetDeviceProperties(NULL, 0));
     CUDA_IS(cudaErrorInvalidValue, cudaDeviceGetAttribute(&value, (cudaDeviceAttr)999, 0));
     CUDA_IS(cudaErrorInvalidValue, cudaMalloc(NULL, 64));
-    CUDA_IS(cudaErrorMemoryAllocation, cudaMalloc((void **)&none, (size_t)1 << 60));
+    CUDA_IS(cudaErrorMemoryAllocation, cudaMalloc((void **)&none, SIZE_MAX / 4));
     CUDA_IS(cudaErrorMemoryAllocation,
             cudaMallocPitch((void **)&none, &pitch, SIZE_MAX / 2, SIZE_MAX / 2));
     assert_null(none);
