@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file cuda_managed.h
- * Who may use the managed memory of clstream/cuda_runtime.h when (cudaMallocManaged).
+ * Ownership of the managed memory of clstream/cuda_runtime.h (cudaMallocManaged).
  *
  * Where a device's unified memory is fine-grained (managed.h), the host and kernels use it at the same time, and nothing here
  * has an effect. Where it is coarse-grained, concurrentManagedAccess is 0 and CUDA's rule for such devices holds: the memory
@@ -38,7 +38,7 @@ CLS_BEGIN_DECLS
 /** @cond */
 /* A call that uses memory. */
 struct cls_cuda_call {
-    cls_stream stream; /* NULL: what it is given is captured, and runs in no stream's order now */
+    cls_stream stream; /* NULL: the call is captured, and runs in no stream's order now */
     const cls_arg *args;
     unsigned n;
     cls_context graphs; /* not NULL: it launches a graph */

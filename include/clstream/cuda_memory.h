@@ -5,7 +5,7 @@
  *
  * Device memory is never dereferenced by the host; arithmetic on its pointers is valid. Pinned memory speeds copies up; a
  * kernel takes it on CPUs only (cudaHostGetDevicePointer). Managed memory takes a device that shares memory with the host
- * (managed.h); cuda_managed.h says who may use it when.
+ * (managed.h); cuda_managed.h has the rules of its ownership.
  *
  * Every function may be called from any thread, and returns the device's sticky error if it has one (cuda_error.h).
  * Those that free work all the same.

@@ -274,8 +274,8 @@ static inline int cls_cuda_is_coarse(const void *pointer) {
     return found;
 }
 
-/* Attaches known memory; what is the host's alone from now on is handed over in the order of a stream. `attached` 0: hands it
- * over, and no more. */
+/* Attaches known memory. Memory of the host alone is handed over in the order of the stream. `attached` 0: hands it over, and
+ * no more. */
 static inline cls_status cls_cuda_attach(const void *pointer, unsigned attached,
                                          cls_stream stream) {
     struct cls_cuda_coarse *memory;

@@ -12,7 +12,7 @@
  * - cuda_properties.h: their properties
  * - cuda_stream.h: streams, events, host functions
  * - cuda_memory.h: memory
- * - cuda_managed.h, cuda_owner.h: who may use managed memory when
+ * - cuda_managed.h, cuda_owner.h: the ownership of managed memory
  * - cuda_copy.h: copies and fills
  * - cuda_pool.h: stream-ordered memory
  * - cuda_ipc.h: memory and events of other processes; cuda_export.h: what their handles hold

@@ -10,7 +10,7 @@
 
 #include "stream/gate.h"
 
-/* An element in a buffer's memory, and what it is compared with. */
+/* An element in a buffer's memory, and the condition that it is to meet. */
 struct element {
     size_t offset, bytes;
     uint64_t value, mask;
@@ -32,7 +32,7 @@ static inline struct outside_wait *outside_wait_of(struct gate *gate) {
     return (struct outside_wait *)(void *)gate;
 }
 
-/* Retains what is awaited. The caller fills in the union. */
+/* Retains `awaited`. The caller fills in the union. */
 cls_status outside_wait_new(const struct gate_type *type, struct object *awaited,
                             struct outside_wait **out);
 

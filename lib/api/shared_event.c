@@ -48,7 +48,7 @@ cls_status shared_event_record(struct event *event, struct stream *stream) {
     object_retain(&event->object);
     command_keep(&command, &event->object); /* there is room */
     status = stream_submit(stream, &command, &position);
-    if (position) /* taken; it may have failed with what it comes after */
+    if (position) /* accepted; it may have failed with earlier work */
         return CLS_SUCCESS;
     event_records_end(event->records, number, RECORD_VOID);
     return status;

@@ -12,7 +12,7 @@
 
 enum { OUTCOME_BITS = 2, OUTCOME_MASK = (1 << OUTCOME_BITS) - 1, SLOTS = 510 };
 
-/* A record has the slot of its number modulo SLOTS. What is in a slot only rises. */
+/* A record has the slot of its number modulo SLOTS. The value of a slot only rises. */
 struct page {
     uint64_t magic;
     _Atomic uint64_t latest;
