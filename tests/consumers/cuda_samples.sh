@@ -55,8 +55,9 @@ compiles() {
         { echo "it does not compile"; head -n 20 "$work/said"; }
 }
 
-# lacks NAME: the first extension that the kernels need and the device does not have.
+# lacks NAME: the first extension that the kernels need and the device does not have. A program may have none of its own.
 lacks() {
+    [ -e "$here/$1.cl" ] || return 0
     sed -n 's/^#pragma OPENCL EXTENSION \([a-z0-9_]*\) : enable$/\1/p' "$here/$1.cl" | while read -r extension; do
         grep -qw "$extension" "$work/info" || { echo "$extension" && break; }
     done
