@@ -205,12 +205,10 @@ static bool is_fenced(struct stream *stream) {
     return false;
 }
 
-/* Whether other contexts have it open. Called when the slot's handle is stale: they are not becoming more. */
-static bool is_open_elsewhere(struct magazine *magazine, const struct buffer *slot) {
-    if (!magazine->pool->is_shareable)
-        return false;
-    atomic_thread_fence(memory_order_seq_cst); /* as in share.c, keep_slot */
-    return atomic_load(&slot->opened);
+/* Whether other contexts have it open. Called when the slot's handle is stale: they are not becoming more. It updates the
+ * count, by 0, as keep_slot in share.c does: the later of both sees what came before the earlier one. */
+static bool is_open_elsewhere(struct magazine *magazine, struct buffer *slot) {
+    return magazine->pool->is_shareable && atomic_fetch_add(&slot->opened, 0);
 }
 
 /* A slot that is open elsewhere goes back to its block, as all held ones do: it is idle once no handle and no work

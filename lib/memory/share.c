@@ -303,7 +303,6 @@ static void keep_slot(struct buffer *buffer, struct buffer *opened) {
     object_retain(&slot->object);
     atomic_fetch_add(&slot->opened, 1);
     opened->slot = slot;
-    atomic_thread_fence(memory_order_seq_cst); /* as in magazine_free */
 }
 
 /* A free of the slot by another thread either finds it opened, or has made the handle stale before. */
