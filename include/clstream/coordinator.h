@@ -221,7 +221,7 @@ CLS_API cls_status cls_coordinator_add_stream_callback(cls_coordinator coordinat
  * Calls `fn` exactly once, when the work that all streams hold now is done, on a thread of the
  * library. It is also called on failure, and when the process exits first. Later work of the stream
  * that finished last starts after `fn` has returned.
- * @retval CLS_ERROR_INVALID_STATE there are no streams
+ * @retval CLS_ERROR_INVALID_STATE there are no streams, or one is captured (graph.h)
  */
 CLS_API cls_status cls_coordinator_add_callback(cls_coordinator coordinator,
                                                 cls_coordinator_callback fn, void *arg);

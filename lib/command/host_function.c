@@ -4,6 +4,7 @@
 #include "command/user_code.h"
 #include "stream/context.h"
 #include "stream/engine.h"
+#include "stream/hooks.h"
 #include "stream/submit.h"
 
 static struct run_result leave(void) {
@@ -51,6 +52,19 @@ static cls_status submit(cls_stream handle, struct command *command) {
     command->u.host.stream = handle ? handle : object_handle(&stream->object);
     status = stream_submit(stream, command, NULL);
     stream_put(stream);
+    return status;
+}
+
+cls_status stream_add_callback_once(struct stream *stream, cls_stream_callback fn, void *arg) {
+    struct command command = {.type = &type_callback};
+    command.u.host.stream = object_handle(&stream->object);
+    command.u.host.callback = fn;
+    command.u.host.arg = arg;
+    pthread_mutex_lock(&stream->lock);
+    if (!RARELY(stream->capturing))
+        return stream_submit_entered(stream, &command, NULL, NULL);
+    cls_status status = hooks.capture.refuse(stream, "callback that is called once");
+    pthread_mutex_unlock(&stream->lock);
     return status;
 }
 

@@ -39,7 +39,7 @@ static void count_one(cls_stream stream, cls_status status, void *arg) {
 
 static cls_status add_to_all(const struct plan *plan, struct countdown *countdown) {
     for (size_t i = 0; i < plan->count; i++) {
-        cls_status status = cls_stream_add_callback(plan->streams[i].handle, count_one, countdown);
+        cls_status status = stream_add_callback_once(plan->streams[i].stream, count_one, countdown);
         if (!status)
             continue;
         atomic_store(&countdown->cancelled, true);

@@ -5,6 +5,8 @@
 
 #include <stdatomic.h>
 
+#include <clstream/graph.h>
+
 /* c waits for b waits for a: what c submits after apply sees what a held before it. */
 static void test_apply_orders_what_is_submitted_so_far(void **state) {
     (void)state;
@@ -161,6 +163,24 @@ static void test_the_whole_callback_hears_of_a_failure(void **state) {
     team_drop(&team);
 }
 
+/* Launches of a graph would repeat what is called once. */
+static void test_a_captured_stream_takes_no_callback_of_all(void **state) {
+    (void)state;
+    struct team team = team_make(0, 2);
+    struct told told = {0};
+    cls_graph graph;
+    OK(cls_stream_begin_capture(team.streams[1], "once"));
+    EXPECT(CLS_ERROR_INVALID_STATE,
+           cls_coordinator_add_callback(team.coordinator, tell_whole, &told));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_end_capture(team.streams[1], &graph));
+    OK(cls_coordinator_wait_all(team.coordinator, UINT64_MAX));
+    assert_int_equal(told.whole, 0);
+    OK(cls_coordinator_add_callback(team.coordinator, tell_whole, &told));
+    OK(cls_coordinator_wait_all(team.coordinator, UINT64_MAX));
+    assert_int_equal(told.whole, 1);
+    team_drop(&team);
+}
+
 static void test_waits_with_a_time(void **state) {
     (void)state;
     struct team team = team_make(0, 3);
@@ -265,6 +285,7 @@ int main(void) {
         cmocka_unit_test(test_streams_of_several_contexts),
         cmocka_unit_test(test_callbacks_of_one_and_of_all),
         cmocka_unit_test(test_the_whole_callback_hears_of_a_failure),
+        cmocka_unit_test(test_a_captured_stream_takes_no_callback_of_all),
         cmocka_unit_test(test_waits_with_a_time),
         cmocka_unit_test(test_waits_where_a_stream_takes_no_more),
         cmocka_unit_test(test_a_wait_for_room_leaves_the_words),
