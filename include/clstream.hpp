@@ -611,9 +611,21 @@ template <class F> void run(F &&function) {
 #endif
 }
 
+/** A function object lasts for one call, and launches of a graph would repeat it. */
+inline cls_status refuse_captured(cls_stream stream) {
+    cls_capture_info capture = CLS_CAPTURE_INFO_INIT;
+    const cls_status status = cls_stream_get_capture(stream, &capture);
+    if (status || capture.state == CLS_CAPTURE_NONE)
+        return status;
+    return fail(CLS_ERROR_UNSUPPORTED,
+                "a capture holds no function objects: cls_stream_launch_host_async");
+}
+
 /** Submits `function`, which takes a cls_status, as a callback that owns it. */
 template <class F> cls_status submit(cls_stream stream, F &&function) {
     using closure = std::decay_t<F>;
+    if (const cls_status refused = refuse_captured(stream))
+        return refused;
     std::unique_ptr<closure> owned(new (std::nothrow) closure(std::forward<F>(function)));
     if (!owned)
         return fail(CLS_ERROR_OUT_OF_MEMORY, "no memory for a function object");
@@ -678,7 +690,9 @@ class stream_ref : public ref<cls_stream> {
      * Runs `function()` in the stream's order on a thread of the library, as
      * cls_stream_launch_host_async does, and destroys it there. If earlier work failed, it is
      * destroyed without being run; a poisoned stream accepts it too. What it throws poisons the
-     * stream, with the text of what(). Counters and profiles count it as a callback.
+     * stream, with the text of what(). Counters and profiles count it as a callback. A captured
+     * stream is CLS_ERROR_UNSUPPORTED: what each launch of a graph calls, a program keeps itself and
+     * passes to cls_stream_launch_host_async.
      */
     template <class F> result<void> launch_host_async(F &&function) const {
         return check(detail::submit(

@@ -67,10 +67,24 @@ static void test_pointers() {
     EXPECT(cls::memcpy_async(got, *pointer + 62, 3, *stream).status() == CLS_ERROR_OUT_OF_RANGE);
 }
 
+/* Each launch of the graph would call the function object, which lasts for one call. */
+static void test_captured() {
+    const auto stream = cls::stream::create();
+    auto alive = std::make_shared<int>(0);
+    EXPECT(cls::check(cls_stream_begin_capture(stream->get(), "functions")));
+    EXPECT(stream->launch_host_async([alive] { ++*alive; }).status() == CLS_ERROR_UNSUPPORTED);
+    EXPECT(stream->add_callback([alive](cls_status) {}).status() == CLS_ERROR_UNSUPPORTED);
+    EXPECT(alive.use_count() == 1);
+    EXPECT(cls::make<cls_stream_end_capture>(stream->get()));
+    EXPECT(stream->launch_host_async([alive] { ++*alive; }) && stream->synchronize());
+    EXPECT(*alive == 1);
+}
+
 int main() {
     test_shared_memory();
     test_shared_events();
     test_pointers();
+    test_captured();
     auto made = cls::stream::create();
     EXPECT(made && made.status() == CLS_SUCCESS);
     const cls::stream stream = std::move(*made);
