@@ -147,7 +147,7 @@ static void end_during_the_build_of_a_thread(unsigned us) {
     pthread_t thread;
     cls_context context;
     must(cls_context_default(&context));
-    if (pthread_create(&thread, NULL, build, NULL))
+    if (pthread_create(&thread, NULL, build, NULL) || pthread_detach(thread))
         _exit(FAILED);
     nap(us);
 }
