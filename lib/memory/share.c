@@ -295,32 +295,39 @@ void share_leave_slot(struct buffer *slot) {
     buffer_put(slot);
 }
 
-/* The opened buffer keeps the slot from being given out again. */
-static void keep_slot(struct buffer *buffer, struct buffer *opened) {
+/* Keeps the pool's slot that the buffer is, or was opened from, from being given out again. NULL: there is none. */
+static struct buffer *keep_slot(struct buffer *buffer) {
     struct buffer *slot = buffer->block ? buffer : buffer->slot;
     if (!slot)
-        return;
+        return NULL;
     object_retain(&slot->object);
     atomic_fetch_add(&slot->opened, 1);
-    opened->slot = slot;
+    return slot;
 }
 
-/* A free of the slot by another thread either finds it opened, or has made the handle stale before. */
+/* Called with the slot kept. A free of it by another thread either finds it opened, and its size stays, or has made the
+ * handle stale before. */
+static cls_status open_kept(struct context *context, const struct buffer *buffer, cls_buffer handle,
+                            struct buffer **out) {
+    if (!object_is(&buffer->object, handle))
+        return object_invalid(&buffer_pool, handle);
+    return share_new_buffer(buffer->share, context, buffer->origin, buffer->bytes, out);
+}
+
 static cls_status open_in(struct context *context, struct buffer *buffer, cls_buffer handle,
                           cls_buffer *out) {
     struct buffer *opened;
     if (!buffer->share)
         return not_shareable();
-    cls_status status =
-        share_new_buffer(buffer->share, context, buffer->origin, buffer->bytes, &opened);
-    if (status)
+    struct buffer *slot = keep_slot(buffer);
+    cls_status status = open_kept(context, buffer, handle, &opened);
+    if (status) {
+        if (slot)
+            share_leave_slot(slot);
         return status;
-    opened->kind = CLS_BUFFER_OPENED;
-    keep_slot(buffer, opened);
-    if (!object_is(&buffer->object, handle)) {
-        buffer_put(opened);
-        return object_invalid(&buffer_pool, handle);
     }
+    opened->kind = CLS_BUFFER_OPENED;
+    opened->slot = slot;
     *out = object_handle(&opened->object);
     return CLS_SUCCESS;
 }
