@@ -234,6 +234,31 @@ static const struct result {
 #define RESULT(type, call) {#type, sizeof(type), get_##type},
     RESULTS(RESULT)};
 
+/* What a compiler leaves between two fields, for alignment, has no value. */
+static const struct gap {
+    const char *type;
+    size_t from, to;
+} gaps[] = {
+#define GAP(type, field, next) \
+    { #type, offsetof(type, field) + sizeof(((type *)0)->field), offsetof(type, next) }
+    GAP(cls_device_info, driver_version, global_memory),
+    GAP(cls_share_info, kind, gb_per_s),
+    GAP(cls_value_info, dtype, count),
+    GAP(cls_graph_node_info, label, bytes),
+    GAP(cls_graph_difference, kind, node),
+    GAP(cls_timeline_info, status, signaller),
+    GAP(cls_check_counts, on, commands),
+    GAP(cls_profile_record, hold, held_ns),
+    GAP(cls_profile_record, small_groups, failed_by),
+    GAP(cls_profile_operation, kind, count),
+};
+
+static void clear_gaps(const char *type, unsigned char *bytes) {
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++)
+        if (!strcmp(gaps[i].type, type))
+            memset(bytes + gaps[i].from, 0, gaps[i].to - gaps[i].from);
+}
+
 /* Whose fields say something of the call itself. */
 static bool differs_each_time(const struct result *result) {
     return result->get == get_cls_step_telemetry;
@@ -252,6 +277,13 @@ static bool is_junk(const unsigned char *bytes, size_t from) {
     return true;
 }
 
+static bool is_alike(const struct result *result, size_t size, unsigned char *part,
+                     unsigned char *whole) {
+    clear_gaps(result->type, part);
+    clear_gaps(result->type, whole);
+    return !memcmp(part + sizeof size, whole + sizeof size, size - sizeof size);
+}
+
 static void test_results_are_written_as_far_as_the_struct_reaches(void **state) {
     static _Alignas(16) unsigned char whole[MOST], part[MOST];
     (void)state;
@@ -264,8 +296,7 @@ static void test_results_are_written_as_far_as_the_struct_reaches(void **state) 
             OK(get_sized(result, size, part));
             memcpy(&said, part, sizeof said);
             if (said != size || !is_junk(part, size) ||
-                (!differs_each_time(result) &&
-                 memcmp(part + sizeof size, whole + sizeof size, size - sizeof size) != 0))
+                (!differs_each_time(result) && !is_alike(result, size, part, whole)))
                 fail_msg("a %s of %zu bytes", result->type, size);
         }
     }
