@@ -43,16 +43,14 @@ struct end {
 };
 
 /*
- * The last operation on a buffer. It runs behind all earlier ones on the buffer, except those that were
- * queued while a function of the user's submitted it: `beside` has their positions.
+ * The last operation on a buffer, which runs behind all earlier ones. Those that were queued while a function of the user's
+ * submitted it do not run behind one another: of each kind the last.
  */
 struct buffer_use {
     cls_buffer buffer;
-    struct end last;
-    uint64_t beside[KINDS]; /* 0: none */
-    bool has_beside;
-    uint64_t turn;  /* async.turns when `last` was stored */
-    unsigned users; /* operations on it that are being submitted; the entry exists as long */
+    uint64_t last[KINDS]; /* positions; 0: none */
+    uint64_t turn;        /* async.turns when one was stored */
+    unsigned users;       /* operations on it that are being submitted; the entry exists as long */
     UT_hash_handle hh;
 };
 
@@ -94,7 +92,7 @@ cls_status async_enter_behind(struct async *async, cls_op_kind kind, const uint6
 /* Finds or makes the entry of a buffer, and counts one more user. NULL: no memory. */
 struct buffer_use *async_use_buffer(struct async *async, cls_buffer buffer);
 
-/* As async_come_after, for all operations on the buffer that are not behind one another. */
+/* As async_come_after, for the last operations on the buffer. */
 cls_status async_come_after_buffer(struct async *async, cls_op_kind kind,
                                    const struct buffer_use *use, uint64_t behind[KINDS]);
 

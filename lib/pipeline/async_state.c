@@ -230,9 +230,9 @@ static bool has_succeeded(const struct async *async, struct end end) {
 
 /* Whether no operation has to wait for the buffer. */
 static bool is_unneeded(const struct async *async, const struct buffer_use *use) {
-    bool succeeded = has_succeeded(async, use->last);
-    for (int kind = 0; kind < KINDS && succeeded && use->has_beside; kind++)
-        succeeded = has_succeeded(async, (struct end){(cls_op_kind)kind, use->beside[kind]});
+    bool succeeded = true;
+    for (int kind = 0; kind < KINDS && succeeded; kind++)
+        succeeded = has_succeeded(async, (struct end){(cls_op_kind)kind, use->last[kind]});
     return succeeded;
 }
 
@@ -279,38 +279,23 @@ struct buffer_use *async_use_buffer(struct async *async, cls_buffer buffer) {
 
 cls_status async_come_after_buffer(struct async *async, cls_op_kind kind,
                                    const struct buffer_use *use, uint64_t behind[KINDS]) {
-    cls_status status = async_come_after(async, kind, use->last, behind);
-    for (int other = 0; RARELY(use->has_beside) && other < KINDS && !status; other++)
-        status = async_come_after(async, kind, (struct end){(cls_op_kind)other, use->beside[other]},
+    cls_status status = CLS_SUCCESS;
+    for (int other = 0; other < KINDS && !status; other++)
+        status = async_come_after(async, kind, (struct end){(cls_op_kind)other, use->last[other]},
                                   behind);
     return status;
 }
 
-/* The new last operation does not run behind the one stored while it was submitted, so that one's position is
- * stored beside it. */
-static void keep_beside(struct buffer_use *use) {
-    uint64_t *position = &use->beside[use->last.kind];
-    if (*position < use->last.position)
-        *position = use->last.position;
-    use->has_beside = true;
-}
-
-static void forget_beside(struct buffer_use *use) {
-    memset(use->beside, 0, sizeof use->beside);
-    use->has_beside = false;
-}
-
+/* The operation does not run behind those that were stored while it was submitted, so these stay. */
 void async_release_buffer(struct async *async, cls_buffer buffer, const struct end *last,
                           uint64_t since) {
     struct buffer_use *use = find_use(async, buffer);
     use->users--;
     if (!last)
         return;
-    if (RARELY(use->turn > since))
-        keep_beside(use);
-    else if (RARELY(use->has_beside))
-        forget_beside(use);
-    use->last = *last;
+    if (!RARELY(use->turn > since))
+        memset(use->last, 0, sizeof use->last);
+    use->last[last->kind] = last->position;
     use->turn = ++async->turns;
 }
 
@@ -324,11 +309,9 @@ void async_forget_failed(struct async *async) {
         async->lanes[kind].failed = 0;
     }
     HASH_ITER(hh, async->buffers, use, next) {
-        if (is_over(async, use->last))
-            use->last.position = 0;
         for (int kind = 0; kind < KINDS; kind++)
-            if (is_over(async, (struct end){(cls_op_kind)kind, use->beside[kind]}))
-                use->beside[kind] = 0;
+            if (is_over(async, (struct end){(cls_op_kind)kind, use->last[kind]}))
+                use->last[kind] = 0;
     }
     if (is_over(async, async->unknown))
         async->unknown.position = 0;
