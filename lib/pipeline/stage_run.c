@@ -11,25 +11,19 @@
 
 /* --- order between stages --- */
 
-static cls_status wait_for(const struct copy *copy, unsigned other, cls_stream stream) {
-    return copy->event[other] ? cls_stream_wait_event(stream, copy->event[other]) : CLS_SUCCESS;
-}
-
-static cls_status wait_to_read(const struct copy *copy, cls_stream stream) {
-    return copy->writer == NOBODY ? CLS_SUCCESS : wait_for(copy, (unsigned)copy->writer, stream);
-}
-
-static cls_status wait_to_write(const struct copy *copy, cls_stream stream) {
-    cls_status status = wait_to_read(copy, stream);
+/* Later work of the stream runs behind the accesses of a set of stages. */
+static cls_status wait_for(const struct copy *copy, uint32_t stages, cls_stream stream) {
+    cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < CLS_PIPELINE_MAX_STAGES && !status; i++)
-        if (copy->readers & UINT32_C(1) << i)
-            status = wait_for(copy, i, stream);
+        if (stages & UINT32_C(1) << i)
+            status = cls_stream_wait_event(stream, copy->event[i]);
     return status;
 }
 
 /* Records the stage's access to a copy. A stage has one event per copy, recorded again by its next access. */
 static cls_status note(const struct pipeline *pipeline, struct copy *copy, unsigned stage,
                        bool writes) {
+    const uint32_t bit = UINT32_C(1) << stage;
     cls_status status = CLS_SUCCESS;
     if (!copy->event[stage])
         status = pipeline_event(pipeline->context, NULL, "a pipeline", &copy->event[stage]);
@@ -37,12 +31,8 @@ static cls_status note(const struct pipeline *pipeline, struct copy *copy, unsig
         status = cls_event_record(copy->event[stage], pipeline->stages[stage]->stream);
     if (status)
         return status;
-    if (writes) {
-        copy->writer = (int)stage;
-        copy->readers = 0;
-    } else if (copy->writer != (int)stage) {
-        copy->readers |= UINT32_C(1) << stage;
-    }
+    copy->writer = writes ? bit : copy->writer;
+    copy->users = writes ? bit : copy->users | bit;
     return CLS_SUCCESS;
 }
 
@@ -71,12 +61,12 @@ static cls_status wait_for_all(const struct pipeline *pipeline, const struct sta
     for (unsigned i = 0; i < stage->n_inputs && !status; i++) {
         access->inputs[i] = input_copy(pipeline, stage->inputs[i]);
         access->in[i] = access->inputs[i]->buffer;
-        status = wait_to_read(access->inputs[i], stage->stream);
+        status = wait_for(access->inputs[i], access->inputs[i]->writer, stage->stream);
     }
     for (unsigned i = 0; i < stage->n_outputs && !status; i++) {
         access->outputs[i] = output_copy(pipeline, stage->outputs[i]);
         access->out[i] = access->outputs[i]->buffer;
-        status = wait_to_write(access->outputs[i], stage->stream);
+        status = wait_for(access->outputs[i], access->outputs[i]->users, stage->stream);
     }
     return status;
 }
@@ -237,10 +227,8 @@ cls_status cls_pipeline_synchronize(cls_pipeline handle) {
 /* After a synchronization: later iterations need not wait for earlier ones. */
 static void forget_accesses(struct pipeline *pipeline) {
     for (unsigned i = 0; i < pipeline->n_buffers; i++)
-        for (unsigned k = 0; k < pipeline->buffers[i]->n_copies; k++) {
-            pipeline->buffers[i]->copies[k].writer = NOBODY;
-            pipeline->buffers[i]->copies[k].readers = 0;
-        }
+        for (unsigned k = 0; k < pipeline->buffers[i]->n_copies; k++)
+            pipeline->buffers[i]->copies[k].writer = pipeline->buffers[i]->copies[k].users = 0;
 }
 
 /* Keeps iterations and new stages out by `executing`, not by the lock: host functions that still run may use the

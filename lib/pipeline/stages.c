@@ -163,7 +163,6 @@ static cls_status make_copies(struct pipeline *pipeline, struct stage_buffer *bu
         return error_no_memory("for a pipeline's buffer");
     buffer->n_copies = given ? 1 : pipeline->depth;
     for (unsigned i = 0; i < buffer->n_copies && !status; i++) {
-        buffer->copies[i].writer = NOBODY;
         buffer->copies[i].buffer = given;
         if (!given)
             status = buffer_create_owned(pipeline->context, bytes, "a pipeline",

@@ -20,18 +20,12 @@
 #include "base/handle.h"
 #include "pipeline/interval_union.h"
 
-enum {
-    NAME_BYTES = 64,
-    MOST_STAGE_BUFFERS = CLS_PIPELINE_MAX_STAGE_BUFFERS,
-    TIMED_ROUNDS = 64,
-    NOBODY = -1
-};
+enum { NAME_BYTES = 64, MOST_STAGE_BUFFERS = CLS_PIPELINE_MAX_STAGE_BUFFERS, TIMED_ROUNDS = 64 };
 
 struct copy {
     cls_buffer buffer;
     cls_event event[CLS_PIPELINE_MAX_STAGES]; /* behind the stage's last access; NULL: none yet */
-    uint32_t readers;                         /* since the last write, a bit a stage */
-    int writer;                               /* a stage, or NOBODY */
+    uint32_t writer, users; /* the last one, and it with who has read since; a bit a stage */
 };
 
 struct stage_buffer {
@@ -74,8 +68,7 @@ struct pipeline {
     bool executing;       /* a thread submits an iteration or resets, without the lock */
     bool ordered;         /* the order was checked since the last stage was added */
     unsigned n_stages, n_buffers;
-    struct stage
-        *stages[CLS_PIPELINE_MAX_STAGES]; /* as added; indices of copy.event and .readers */
+    struct stage *stages[CLS_PIPELINE_MAX_STAGES]; /* as added; a copy's events and bits follow */
     unsigned order[CLS_PIPELINE_MAX_STAGES];
     struct stage_buffer *buffers[CLS_PIPELINE_MAX_BUFFERS];
     uint64_t iterations;
