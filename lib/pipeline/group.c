@@ -20,16 +20,6 @@ static const size_t CHUNK_BYTES = (size_t)16 << 20;
 
 /* --- life --- */
 
-static void close_chunk(struct group_chunk *chunk, unsigned n) {
-    if (chunk->memory)
-        cls_host_free(chunk->memory);
-    if (chunk->down)
-        cls_event_destroy(chunk->down);
-    for (unsigned d = 0; d < n; d++)
-        if (chunk->up[d])
-            cls_event_destroy(chunk->up[d]);
-}
-
 static void close_kernels(struct group_member *member) {
     for (int i = 0; i < GROUP_KERNELS; i++)
         if (member->kernels[i])
@@ -43,6 +33,10 @@ static void close_member(struct group_member *member) {
     for (int i = 0; i < 3; i++)
         if (streams[i])
             stream_destroy_owned(streams[i]);
+    if (member->upload)
+        stream_put(member->upload);
+    if (member->download)
+        stream_put(member->download);
     if (member->event)
         cls_event_destroy(member->event);
     if (member->others)
@@ -64,7 +58,8 @@ static void group_finalize(struct object *object) {
         await_copies(&group->members[d]);
     for (unsigned d = 0; d < group->n; d++)
         for (unsigned i = 0; i < group->n_chunks; i++)
-            close_chunk(&group->members[d].chunks[i], group->n);
+            if (group->members[d].chunks[i].memory)
+                cls_host_free(group->members[d].chunks[i].memory);
     for (unsigned d = 0; d < group->n; d++)
         close_member(&group->members[d]);
     pthread_mutex_destroy(&group->lock);
@@ -103,24 +98,18 @@ static cls_status open_member(struct group_member *member, cls_context given) {
         status = stream_create_owned(member->context, &config, "a device group", streams[i]);
     }
     if (!status)
+        status = stream_get(member->streams.upload, NULL, &member->upload);
+    if (!status)
+        status = stream_get(member->streams.download, NULL, &member->download);
+    if (!status)
         status = pipeline_event(member->context, NULL, "a device group", &member->event);
     return status;
 }
 
-static cls_status open_chunk(struct group *group, struct group_member *member,
-                             struct group_chunk *chunk) {
-    cls_status status = host_alloc_owned(member->context, group->chunk_bytes, &chunk->memory);
-    if (!status)
-        status = pipeline_event(member->context, NULL, "a device group", &chunk->down);
-    for (unsigned d = 0; d < group->n && !status; d++)
-        status = pipeline_event(group->members[d].context, NULL, "a device group", &chunk->up[d]);
-    return status;
-}
-
-static cls_status open_ring(struct group *group, struct group_member *member) {
+static cls_status open_ring(const struct group *group, struct group_member *member) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < group->n_chunks && !status; i++)
-        status = open_chunk(group, member, &member->chunks[i]);
+        status = host_alloc_owned(member->context, group->chunk_bytes, &member->chunks[i].memory);
     return status;
 }
 

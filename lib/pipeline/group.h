@@ -17,6 +17,7 @@
 #include "base/types.h"
 
 struct buffer;
+struct stream;
 
 enum {
     MOST_CHUNKS = 64,
@@ -26,16 +27,15 @@ enum {
 
 struct group_chunk {
     void *memory;
-    cls_event down;                     /* behind the download; of the ring's device */
-    cls_event up[CLS_DEVICE_GROUP_MAX]; /* behind the upload to a device; of that device */
-    uint32_t uploaders; /* a bit for each device that it was uploaded to since the last download */
-    uint32_t unmarked;  /* those of them whose event could not be recorded */
+    /* The last upload to each device since the last download, a position of its upload stream; 0: none. */
+    uint64_t up[CLS_DEVICE_GROUP_MAX];
 };
 
 struct group_member {
     cls_context context;
     cls_device_streams streams;
-    cls_event event;   /* for marks that are waited for at once */
+    struct stream *upload, *download; /* of those, retained */
+    cls_event event;                  /* for marks that are waited for at once */
     cls_buffer others; /* the other devices' slices, for reductions; NULL until needed */
     size_t others_bytes;
     cls_buffer stand_in; /* shareable: group_linked.h; NULL until needed */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies between the devices of a group, and between them and the host. */
+#include <string.h>
+
 #include <clstream/buffer.h>
 #include <clstream/event.h>
 #include <clstream/stream.h>
@@ -36,50 +38,34 @@ cls_status group_leave(const struct group_member *member, cls_stream stream) {
 
 /* --- chunks; under the lock --- */
 
-static cls_status mark_upload(const struct group *group, struct group_chunk *chunk,
-                              unsigned device) {
-    cls_status status = cls_event_record(chunk->up[device], group->members[device].streams.upload);
-    if (!status)
-        chunk->unmarked &= ~(UINT32_C(1) << device);
-    return status;
-}
-
-/* Later work of `down` runs behind the chunk's upload to a device. A failure of that upload is not inherited. */
-static cls_status await_upload(const struct group *group, struct group_chunk *chunk,
-                               unsigned device, cls_stream down) {
-    cls_status status =
-        chunk->unmarked >> device & 1 ? mark_upload(group, chunk, device) : CLS_SUCCESS;
-    return status ? status : pipeline_follow(down, chunk->up[device]);
-}
-
-/* The next chunk of a device's ring; later work of the download stream runs behind the chunk's last uploads. */
-static cls_status take_chunk(struct group *group, struct group_member *member,
+/* The next chunk of a device's ring; later work of the download stream runs behind the chunk's last uploads, whose failures
+ * it does not inherit. */
+static cls_status take_chunk(const struct group *group, struct group_member *member,
                              struct group_chunk **out) {
     struct group_chunk *chunk = &member->chunks[member->next_chunk];
     cls_status status = CLS_SUCCESS;
     for (unsigned d = 0; d < group->n && !status; d++)
-        if (chunk->uploaders >> d & 1)
-            status = await_upload(group, chunk, d, member->streams.download);
+        if (chunk->up[d])
+            status = stream_follow(member->download, group->members[d].upload, chunk->up[d]);
     if (status)
         return status;
-    chunk->uploaders = 0;
+    memset(chunk->up, 0, sizeof chunk->up);
     member->next_chunk = (member->next_chunk + 1) % group->n_chunks;
     *out = chunk;
     return CLS_SUCCESS;
 }
 
-static cls_status upload(const struct group *group, struct group_chunk *chunk,
-                         const cls_device_range *to, size_t bytes) {
-    const cls_stream up = group->members[to->device].streams.upload;
-    const uint32_t bit = UINT32_C(1) << to->device;
-    cls_status status = cls_stream_wait_event(up, chunk->down);
+/* Behind the download to the chunk, which has the position `down` of the stream `from`. */
+static cls_status upload(const struct group_member *member, struct group_chunk *chunk,
+                         struct stream *from, uint64_t down, const cls_device_range *to,
+                         size_t bytes) {
+    cls_status status = stream_wait_for(member->upload, from, down);
     if (!status)
-        status = cls_copy_h2d_async(to->buffer, to->offset, chunk->memory, bytes, up);
-    if (status)
-        return status;
-    chunk->uploaders |= bit;
-    chunk->unmarked |= bit;
-    return mark_upload(group, chunk, to->device);
+        status = cls_copy_h2d_async(to->buffer, to->offset, chunk->memory, bytes,
+                                    member->streams.upload);
+    if (!status)
+        chunk->up[to->device] = stream_newest(member->upload);
+    return status;
 }
 
 size_t group_piece(const struct group *group, size_t bytes) {
@@ -91,15 +77,17 @@ size_t group_piece(const struct group *group, size_t bytes) {
 cls_status group_send(struct group *group, const cls_device_range *from, const cls_device_range *to,
                       unsigned n, size_t bytes) {
     struct group_member *member = &group->members[from->device];
-    const cls_stream down = member->streams.download;
     struct group_chunk *chunk;
     cls_status status = take_chunk(group, member, &chunk);
     if (!status)
-        status = cls_copy_d2h_async(chunk->memory, from->buffer, from->offset, bytes, down);
-    if (!status)
-        status = cls_event_record(chunk->down, down);
+        status = cls_copy_d2h_async(chunk->memory, from->buffer, from->offset, bytes,
+                                    member->streams.download);
+    if (status)
+        return status;
+    const uint64_t down = stream_newest(member->download);
     for (unsigned i = 0; i < n && !status; i++)
-        status = upload(group, chunk, &to[i], bytes);
+        status =
+            upload(&group->members[to[i].device], chunk, member->download, down, &to[i], bytes);
     return status;
 }
 
