@@ -55,19 +55,4 @@ cls_status pipeline_event(cls_context context, const cls_event_config *config, c
     return CLS_SUCCESS;
 }
 
-cls_status pipeline_follow(cls_stream handle, cls_event event) {
-    struct stream *stream, *other;
-    uint64_t position;
-    cls_status status = stream_get(handle, NULL, &stream);
-    if (status)
-        return status;
-    status = event_snapshot(event, &other, &position);
-    if (!status && other) {
-        status = stream_follow(stream, other, position);
-        stream_put(other);
-    }
-    stream_put(stream);
-    return status;
-}
-
 cls_status pipeline_may_block(void) { return check_may_block(); }

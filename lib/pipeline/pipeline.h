@@ -28,9 +28,6 @@ cls_status pipeline_check_users_stream(cls_stream stream, cls_context context, c
 cls_status pipeline_event(cls_context context, const cls_event_config *config, const char *owner,
                           cls_event *out);
 
-/* Later work of the stream runs behind the event's latest record, but does not inherit its failure. */
-cls_status pipeline_follow(cls_stream stream, cls_event event);
-
 /* Returns what a function of the caller's returned. Reports a failure as `whose`, unless the function has
  * reported one since `before` (error_count), so that no older detail is taken for it. */
 cls_status pipeline_returned(cls_status status, unsigned long before, const char *whose);

@@ -118,7 +118,18 @@ static struct prefetch_slot *room_for(struct prefetcher *prefetcher, uint64_t in
 /* Later uploads run behind the caller's last use of the buffer, but do not inherit its failure. */
 static cls_status await_return(const struct prefetcher *prefetcher,
                                const struct prefetch_slot *slot) {
-    return pipeline_follow(prefetcher->upload, slot->released);
+    struct stream *stream, *other;
+    uint64_t position;
+    cls_status status = stream_get(prefetcher->upload, NULL, &stream);
+    if (status)
+        return status;
+    status = event_snapshot(slot->released, &other, &position);
+    if (!status && other) {
+        status = stream_follow(stream, other, position);
+        stream_put(other);
+    }
+    stream_put(stream);
+    return status;
 }
 
 /* What the calling thread's loader fills, or NULL. */
