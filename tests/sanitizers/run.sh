@@ -13,7 +13,6 @@ set -u
 here=$srcdir/tests/sanitizers
 kinds=${KINDS:-address thread memcheck}
 limit=${TEST_TIMEOUT:-300}
-slowdown=${TEST_PATIENCE:-10} # valgrind's, the driver's compiler included
 failed=0
 
 # Not run, and why: kind, program.
@@ -46,21 +45,27 @@ binary() {
     fi
 }
 
+# patient TIMES COMMAND...: it is so many times slower, the driver's compiler included; TEST_PATIENCE sets another number.
+patient() {
+    times=${TEST_PATIENCE:-$1}
+    shift
+    TEST_PATIENCE=$times timeout $((limit * times)) "$@"
+}
+
 run_address() {
-    env LD_PRELOAD="$("$CC_PROGRAM" -print-file-name=libasan.so) $PWD/keep.so" \
+    patient 3 env LD_PRELOAD="$("$CC_PROGRAM" -print-file-name=libasan.so) $PWD/keep.so" \
         ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 UBSAN_OPTIONS=print_stacktrace=1 \
-        LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0" \
-        timeout "$limit" "$1"
+        LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0" "$1"
 }
 
 # Each process waits for its threads at its exit, 1 s unless told: tests bound how long an exit takes.
 run_thread() {
-    env TSAN_OPTIONS="suppressions=$here/tsan.supp:atexit_sleep_ms=100" timeout "$limit" "$1"
+    patient 3 env TSAN_OPTIONS="suppressions=$here/tsan.supp:atexit_sleep_ms=100" "$1"
 }
 
 run_memcheck() {
-    TEST_PATIENCE=$slowdown timeout $((limit * slowdown)) valgrind -q --error-exitcode=99 --max-threads=2000 \
-        --suppressions="$here/memcheck.supp" --gen-suppressions=no "$1"
+    patient 10 valgrind -q --error-exitcode=99 --max-threads=2000 --suppressions="$here/memcheck.supp" \
+        --gen-suppressions=no "$1"
 }
 
 # One row of the table; the output is kept where something is wrong.
