@@ -17,6 +17,7 @@
 extern struct silent {
     atomic_bool queries_fail, waits_fail, markers_fail;
     _Atomic(cl_event) about; /* the only event that queries and waits fail about; NULL: all */
+    atomic_uint running;     /* queries that are told that the command runs, whatever it does */
 } silent;
 
 /* What the driver was asked for. */

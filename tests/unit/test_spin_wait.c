@@ -34,6 +34,8 @@ static struct device *device_of(cls_context handle) {
 
 static unsigned quirks;
 
+enum { LOOKS = 64 }; /* that find work pending, however fast the device is */
+
 /* The world's device is taken to be of this type, and waits are the library's own, until its close. */
 static void open_as(struct world *world, cls_device_type type, cls_device_type *was) {
     world_open(world);
@@ -42,10 +44,12 @@ static void open_as(struct world *world, cls_device_type type, cls_device_type *
     device->info.type = type;
     quirks = device->quirks;
     device->quirks &= ~(unsigned)QUIRK_WAITER_COMPUTES;
+    silent.running = LOOKS;
     yields = 0;
 }
 
 static void close_as(struct world *world, cls_device_type was) {
+    silent.running = 0;
     device_of(world->context)->info.type = was;
     device_of(world->context)->quirks = quirks;
     world_close(world);
@@ -69,12 +73,19 @@ static void wait_for_host_function(struct world *world) {
     assert_int_equal(cls_stream_synchronize(world->stream), CLS_SUCCESS);
 }
 
+/* It spins for so short a time that a slow machine may have none left after its first look. */
 static void wait_for_first(struct world *world) {
+    enum { TRIES = 16 };
     struct stream *stream;
     size_t which;
     assert_int_equal(stream_get(world->stream, NULL, &stream), CLS_SUCCESS);
-    const uint64_t position = stream_newest(stream);
-    assert_int_equal(stream_wait_any(&stream, &position, 1, 0, WAIT_FOREVER, &which), CLS_SUCCESS);
+    for (int i = 0; i < TRIES; i++) {
+        assert_int_equal(launch(world->kernel, world->cells, 1, world->stream), CLS_SUCCESS);
+        silent.running = LOOKS;
+        const uint64_t position = stream_newest(stream);
+        assert_int_equal(stream_wait_any(&stream, &position, 1, 0, WAIT_FOREVER, &which),
+                         CLS_SUCCESS);
+    }
     stream_put(stream);
 }
 
@@ -135,9 +146,8 @@ static void query_as(cls_device_type type, unsigned *of_stream, unsigned *of_eve
     *of_event = yields - *of_stream;
     assert_int_equal(cls_event_destroy(event), CLS_SUCCESS);
     close_as(&world, was);
-    if (second != CLS_NOT_READY)
-        SKIP_BECAUSE("the driver answers about a running command when that is done");
     assert_int_equal(first, CLS_NOT_READY);
+    assert_int_equal(second, CLS_NOT_READY);
 }
 
 static void test_a_query_of_pending_work_yields_to_the_device(void **state) {
