@@ -22,8 +22,9 @@ enum {
 };
 _Static_assert(GENERATION_SHIFT == SLOT_SHIFT + SLOT_BITS, "the generation is above the slot");
 
-static const uintptr_t SLOT_MASK = ((uintptr_t)1 << SLOT_BITS) - 1;
-static _Atomic uint32_t slots = (uint32_t)1 << SLOT_BITS; /* of each type */
+enum { MOST_SLOTS = 1 << SLOT_BITS };
+static const uintptr_t SLOT_MASK = MOST_SLOTS - 1;
+static _Atomic uint32_t slots = MOST_SLOTS; /* of each type */
 static const uint32_t GENERATION_MASK = (uint32_t)(UINTPTR_MAX >> GENERATION_SHIFT);
 
 static uint32_t generation_of(uint64_t state) { return (uint32_t)(state >> 32); }
@@ -132,7 +133,7 @@ cls_status object_none(struct object_pool *pool, const char *what) {
     return error_no_memory("for %s", what);
 }
 
-void object_limit(uint32_t handles) { slots = handles; }
+void object_limit(uint32_t handles) { slots = handles < MOST_SLOTS ? handles : MOST_SLOTS; }
 
 void *object_handle(const struct object *object) {
     return (void *)(object->name | (uintptr_t)object->generation << GENERATION_SHIFT);

@@ -105,23 +105,27 @@ cls_status buffer_check_most(const struct device *device, size_t bytes) {
                      (unsigned long long)device->info.max_allocation);
 }
 
-cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out) {
-    const struct device *device = context->device;
+static cls_status allocate_buffer(struct context *context, size_t bytes, struct buffer **out) {
     cl_mem memory;
-    struct detail held;
-    cls_status status = buffer_check_most(device, bytes);
+    cls_status status = memory_create(context->device, context->cl, bytes, &memory);
     if (status)
-        return status;
-    error_save(&held);
-    status = memory_create(device, context->cl, bytes, &memory);
-    if (status == CLS_ERROR_OUT_OF_DEVICE_MEMORY && context_trim_mempools(context))
-        status = memory_create(device, context->cl, bytes, &memory);
-    if (error_restore(&held, status))
         return status;
     status = buffer_new(context, memory, bytes, out);
     if (status)
-        memory_release(device, memory);
+        memory_release(context->device, memory);
     return status;
+}
+
+cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out) {
+    struct detail held;
+    cls_status status = buffer_check_most(context->device, bytes);
+    if (status)
+        return status;
+    error_save(&held);
+    status = allocate_buffer(context, bytes, out);
+    if (mempools_may_help(status) && context_trim_mempools(context))
+        status = allocate_buffer(context, bytes, out);
+    return error_restore(&held, status);
 }
 
 cls_status buffer_check_create(size_t bytes, const void *out, const char *call) {

@@ -115,8 +115,14 @@ cls_status context_share_default_mempool(struct context *context);
 /* The context is being destroyed: its pools close. */
 void context_close_mempools(struct context *context);
 
-/* Called when the driver is out of memory: gives the unused memory of the context's pools, and the pinned memory that it
- * keeps, back to the driver. False: there was none. Takes streams' locks. */
+/* Whether more may be had once unused memory is given back: the driver is out of memory, or the library out of handles, of
+ * which each part of a pool's memory has one. */
+static inline bool mempools_may_help(cls_status status) {
+    return status == CLS_ERROR_OUT_OF_DEVICE_MEMORY || status == CLS_ERROR_LIMIT;
+}
+
+/* Gives the unused memory of the context's pools, and the pinned memory that it keeps, back to the driver. False: there was
+ * none. Takes streams' locks. */
 bool context_trim_mempools(struct context *context);
 
 /* --- allocation (memory/malloc.c) --- */

@@ -164,6 +164,15 @@ static void make_room(struct mempool *pool, unsigned size_class) {
         pool_trim(pool, keep > more ? keep - more : 0);
 }
 
+/* Memory of a block that is there, or of a new one. */
+static cls_status carve_or_grow(struct mempool *pool, unsigned size_class, struct buffer **out) {
+    cls_status status = pool_take(pool, size_class, SHELF_FRESH, out);
+    if (status || *out)
+        return status;
+    make_room(pool, size_class);
+    return pool_grow(pool, size_class, out);
+}
+
 static cls_status search_all(struct reuse_search *search, struct buffer **out,
                              enum source *source) {
     struct mempool *pool = search->pool;
@@ -179,18 +188,14 @@ static cls_status search_all(struct reuse_search *search, struct buffer **out,
     if (*out)
         return CLS_SUCCESS;
     *source = SOURCE_FRESH;
-    cls_status status = pool_take(pool, size_class, SHELF_FRESH, out);
-    if (!status && !*out) {
-        make_room(pool, size_class);
-        status = pool_grow(pool, size_class, out);
-    }
-    if (status != CLS_ERROR_OUT_OF_DEVICE_MEMORY)
+    cls_status status = carve_or_grow(pool, size_class, out);
+    if (!mempools_may_help(status))
         return status;
-    bool is_limit = cls_last_error_code() == 0;
+    const bool is_own_limit = status != CLS_ERROR_LIMIT && cls_last_error_code() == 0;
     bool more = pool_trim(pool, 0);
-    if (!is_limit)
+    if (!is_own_limit)
         more = context_trim_mempools(pool->context) || more;
-    return more ? pool_grow(pool, size_class, out) : status;
+    return more ? carve_or_grow(pool, size_class, out) : status;
 }
 
 cls_status find_slot(struct stream *stream, struct mempool *pool, unsigned size_class,

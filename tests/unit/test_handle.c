@@ -261,7 +261,7 @@ static void a_type_without_handles_left_says_so(void **state) {
     for (int i = 0; i < 3; i++)
         assert_true(object_destroy(&others, handles[i]));
     assert_int_equal(object_none(&others, "a thing"), CLS_ERROR_OUT_OF_MEMORY);
-    object_limit(1u << 26);
+    object_limit(UINT32_MAX);
 }
 
 static cls_context context;
@@ -294,10 +294,8 @@ static void objects_without_handles_are_a_limit(void **state) {
                  {make_timeline, end_timeline, "a timeline"}};
     void *handles[LIMIT + 1];
     (void)state;
-    if (cls_context_default(&context)) {
-        print_message("no device\n");
-        skip();
-    }
+    if (cls_context_default(&context))
+        SKIP_BECAUSE("no device");
     object_limit(LIMIT);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         cls_status status = CLS_SUCCESS;
@@ -312,7 +310,38 @@ static void objects_without_handles_are_a_limit(void **state) {
         assert_int_equal(kinds[i].make(&handles[0]), CLS_SUCCESS);
         assert_int_equal(kinds[i].end(handles[0]), CLS_SUCCESS);
     }
-    object_limit(1u << 26);
+    object_limit(UINT32_MAX);
+}
+
+enum { MOST_KEPT = 100 };
+
+/* Buffers that nobody has: freed ones, which a pool keeps. */
+static void keep_unused(cls_stream stream, size_t bytes, unsigned count) {
+    cls_buffer buffers[MOST_KEPT];
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(cls_malloc_async(stream, bytes, &buffers[i]), CLS_SUCCESS);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(cls_free_async(buffers[i], stream), CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(stream), CLS_SUCCESS);
+}
+
+static void handles_of_unused_memory_are_given_up(void **state) {
+    enum { LIMIT = MOST_KEPT + MOST_KEPT / 2 };
+    void *handles[MOST_KEPT];
+    cls_stream stream;
+    (void)state;
+    if (cls_context_default(&context))
+        SKIP_BECAUSE("no device");
+    assert_int_equal(cls_stream_create(context, NULL, &stream), CLS_SUCCESS);
+    object_limit(LIMIT);
+    keep_unused(stream, 1 << 10, MOST_KEPT);
+    keep_unused(stream, 2 << 10, MOST_KEPT);
+    for (unsigned i = 0; i < MOST_KEPT; i++)
+        assert_int_equal(make_buffer(&handles[i]), CLS_SUCCESS);
+    for (unsigned i = 0; i < MOST_KEPT; i++)
+        assert_int_equal(end_buffer(handles[i]), CLS_SUCCESS);
+    object_limit(UINT32_MAX);
+    assert_int_equal(cls_stream_destroy(stream), CLS_SUCCESS);
 }
 
 int main(void) {
@@ -330,6 +359,7 @@ int main(void) {
         cmocka_unit_test(lookups_race_with_destroy_safely),
         cmocka_unit_test(a_type_without_handles_left_says_so),
         cmocka_unit_test(objects_without_handles_are_a_limit),
+        cmocka_unit_test(handles_of_unused_memory_are_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
