@@ -10,6 +10,7 @@
 
 static void test_independent_regions_run_on_several_streams(void **state) {
     (void)state;
+    rig_need("rounding"); /* of sums */
     cls_batch batch = make_batch();
     cls_value sums[3], total;
     float sum, one = 0;
@@ -73,6 +74,7 @@ static void test_executions_keep_their_order_on_any_streams(void **state) {
 /* The first execution's arena is free again, and somebody else's, when the second one is submitted. */
 static void test_the_arena_may_lie_elsewhere_each_time(void **state) {
     (void)state;
+    rig_need("rounding"); /* of sums */
     cls_stream stream = rig_stream();
     cls_batch batch = make_batch();
     cls_value total = sum_of(batch, scaled(batch, upload(batch, ramp, BIG), 2));
@@ -136,6 +138,7 @@ static void test_an_array_stays_for_what_was_submitted_with_it(void **state) {
 
 static void test_a_batch_destroyed_at_work_completes(void **state) {
     (void)state;
+    rig_need("rounding"); /* of sums */
     cls_stream stream = rig_stream();
     cls_batch batch = make_batch();
     cls_value x = upload(batch, ramp, BIG), y = scaled(batch, x, 2), total = sum_of(batch, y);
@@ -217,6 +220,7 @@ static void test_a_failed_execution_has_no_results(void **state) {
 /* What was submitted of it runs; but what the results would be is nowhere. */
 static void test_an_execution_cut_short_has_no_results(void **state) {
     (void)state;
+    rig_need("rounding"); /* of sums */
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     config.fifo_limit = 4;
     cls_stream stream;

@@ -4,6 +4,7 @@
  * calls, the library's own calls. The library is told that every device's is coarse-grained. Results are compared, and so is
  * the owner.
  */
+#include "../support/trust.h"
 #include "cuda_owners.h"
 
 static cls_cuda_module parts = CLS_CUDA_SOURCE(
@@ -235,6 +236,7 @@ static void addresses_in_values_are_refused(void **state) {
     struct part part = {3, NULL};
     (void)state;
     SKIP_WITHOUT_SHARED_MEMORY();
+    trust_need(NULL, "structure_arguments");
     part.at = x + 5;
     CUDA_IS(cudaErrorNotSupported, launch_part(y, &part));
     expect_detail("address of managed memory");

@@ -439,6 +439,7 @@ static void check_family(int kind, cls_dtype type) {
 
 static void test_every_operation(void **state) {
     (void)state;
+    rig_need("rounding");
     const unsigned most = effort_is_long() ? n_types : 1; /* each builds a kernel an operation */
     for (unsigned t = 0; t < most; t++)
         for (int kind = UNARY; kind <= CAST; kind++) {

@@ -365,7 +365,7 @@ static cls_status take_request(const void *in) {
 }
 
 static cls_status take_scan(const void *in) {
-    const cls_array elements = cls_array_of(w.cells, CLS_F32, 4);
+    const cls_array elements = cls_array_of(w.cells, CLS_I32, 4);
     return cls_scan(CLS_SCAN_SUM, elements, elements, in, w.a);
 }
 
@@ -385,7 +385,10 @@ static cls_status take_optimizer(const void *in) {
     const cls_array parameter = cls_array_of(w.cells, CLS_F32, 4);
     cls_optimizer made;
     const cls_status status = cls_optimizer_create(rig.context, in, &parameter, 1, &made);
-    return status ? status : cls_optimizer_destroy(made);
+    if (status)
+        return status == CLS_ERROR_UNSUPPORTED && !rig_has_capability("rounding") ? CLS_SUCCESS
+                                                                                  : status;
+    return cls_optimizer_destroy(made);
 }
 
 static cls_status take_tuning(const void *in) {

@@ -60,16 +60,6 @@ static cls_device_info device_info(void) {
 
 bool device_has_f64(void) { return device_info().has_fp64 != 0; }
 
-bool device_rounds(void) {
-    cls_capability capability;
-    size_t index;
-    OK(cls_context_get_device(NULL, &index));
-    for (size_t i = 0; cls_device_get_capability(index, i, &capability) == CLS_SUCCESS; i++)
-        if (!strcmp(capability.name, "rounding"))
-            return capability.value != 0;
-    return true;
-}
-
 size_t device_core_count(void) { return device_info().compute_units; }
 
 bool device_is_oclgrind(void) {

@@ -6,7 +6,7 @@
 #ifndef CLSTREAM_TESTS_ARRAYS_H
 #define CLSTREAM_TESTS_ARRAYS_H
 
-#include "../support/test.h"
+#include "../support/trust.h"
 
 #include <stdbool.h>
 
@@ -48,9 +48,6 @@ bool device_has_f64(void);
 /* Whether its f32 arithmetic takes numbers below the smallest normal one as zero. */
 bool device_flushes(void);
 
-/* Whether each step of its float arithmetic is rounded to a float; else functions and sums of floats are refused. */
-bool device_rounds(void);
-
 /* How many multiprocessors, or cores, it has. */
 size_t device_core_count(void);
 
@@ -59,9 +56,10 @@ size_t device_core_count(void);
     if ((type) == CLS_F64 && !device_has_f64()) \
     SKIP_BECAUSE("the device has no f64")
 
-#define NEED_ROUNDING(type)                 \
-    if (is_float(type) && !device_rounds()) \
-    SKIP_BECAUSE("the device's floats keep more digits than they have")
+/* Where a float keeps more digits from step to step, functions and sums of floats are refused. */
+#define NEED_ROUNDING(type) \
+    if (is_float(type))     \
+    trust_need(NULL, "rounding")
 
 /* `count` elements: the type's limits, the other types' limits and their neighbours, ties, NaN,
  * infinities and zeros first, then pseudo-random ones of every magnitude. The same for the same

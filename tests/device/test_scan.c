@@ -322,7 +322,7 @@ static void in_segments(void **state) {
                             .in = type ? CLS_I32 : CLS_F32,
                             .segments = CLS_SCAN_FLAGS,
                             .key = CLS_U8};
-        if (is_float(scan.in) && !device_rounds())
+        if (is_float(scan.in) && trust_fault(NULL, "rounding"))
             continue;
         scan.out = scan.in;
         of_sizes(scan);

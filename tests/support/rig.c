@@ -13,6 +13,8 @@
 
 #include <clstream/check.h>
 
+#include "trust.h"
+
 enum { WATCHDOG_S = 280, COMES_S = 60, TIMES = 8 };
 
 /* Where a loop of one work-item ends early (llvmpipe), length comes from more work-items. */
@@ -237,12 +239,7 @@ bool rig_has_capability(const char *name) {
     return false;
 }
 
-void rig_need(const char *mechanism) {
-    if (rig_has_capability(mechanism))
-        return;
-    print_message("the driver is wrong about %s\n", mechanism);
-    skip();
-}
+void rig_need(const char *mechanism) { trust_need(rig.context, mechanism); }
 
 bool rig_platform_is(const char *part) {
     cls_device_info info = CLS_DEVICE_INFO_INIT;

@@ -40,8 +40,7 @@ void rig_pass_on_pace(void);
 bool rig_has_quirk(const char *name);
 bool rig_has_capability(const char *name);
 
-/* Skips the test where the probes found a mechanism wrong (a capability of the unit "trust"), and the library refuses it
- * or does without. */
+/* Skips the test where a mechanism is wrong (trust.h), and the library refuses it or does without. */
 void rig_need(const char *mechanism);
 
 /* Whether the platform's name contains `part`; for what a driver does and the library cannot help. */
@@ -75,6 +74,9 @@ cls_stream rig_named(const char *name);
 cls_stream rig_ordered(cls_order order);
 cls_event rig_event(void);
 cls_event rig_timed_event(void);
+
+/* How many objects of a type there may be (CLS_ERROR_LIMIT). */
+enum { RIG_HANDLES = sizeof(void *) > 4 ? 1 << 26 : 1 << 13 };
 
 /* A buffer of `n` 32-bit cells, all 0. */
 cls_buffer rig_cells(size_t n);
