@@ -3,7 +3,6 @@
 #ifndef CLSTREAM_SYSTEM_CLOCKS_H
 #define CLSTREAM_SYSTEM_CLOCKS_H
 
-#include <sched.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -32,6 +31,6 @@ static inline void clock_sleep_ns(uint64_t ns) {
 #endif
 
 /* Lets another thread have the processor. */
-static inline void system_yield(void) { sched_yield(); }
+void system_yield(void);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -53,6 +54,8 @@ void system_thread_wake_on_time(void) {
     prctl(PR_SET_TIMERSLACK, 1000UL);
 #endif
 }
+
+void system_yield(void) { sched_yield(); }
 
 unsigned system_cores(void) {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);

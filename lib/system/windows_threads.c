@@ -6,6 +6,7 @@
 #include "system/threads.h"
 
 #include <locale.h>
+#include <sched.h>
 #include <stdio.h>
 #include <windows.h>
 
@@ -32,6 +33,8 @@ int system_thread_start(pthread_t *thread, const char *name, void *(*run)(void *
 
 /* The timers see to it. */
 void system_thread_wake_on_time(void) {}
+
+void system_yield(void) { sched_yield(); }
 
 unsigned system_cores(void) {
     const DWORD cores = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
