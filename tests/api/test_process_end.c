@@ -189,9 +189,12 @@ static void fork_and_execute(unsigned us) {
     await(child);
 }
 
+/* NULL: it is part of the program. */
+static void *loaded_library(void) { return dlopen("libclstream.so.0", RTLD_NOW | RTLD_NOLOAD); }
+
 /* A plugin that uses the library: loaded, used and closed, with work pending. */
 static void close_the_library(unsigned us) {
-    void *library = dlopen("libclstream.so.0", RTLD_NOW | RTLD_NOLOAD);
+    void *library = loaded_library();
     if (!library)
         _exit(FAILED);
     launch(false);
@@ -258,6 +261,8 @@ static void ends_well(void **state) {
     const struct order *order = *state;
     const unsigned times = effort_is_long() ? MANY_TIMES : TIMES;
     unsigned bad = 0, count = 0;
+    if (order->body == close_the_library && !loaded_library())
+        SKIP_BECAUSE("the library is part of this program, which cannot close it");
     for (unsigned i = 0; i < times; i++)
         for (unsigned d = 0; d < sizeof delays_us / sizeof *delays_us; d++)
             for (int cold = 1; cold >= 0; cold--) {
