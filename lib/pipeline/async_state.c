@@ -279,11 +279,13 @@ struct buffer_use *async_use_buffer(struct async *async, cls_buffer buffer) {
 
 cls_status async_come_after_buffer(struct async *async, cls_op_kind kind,
                                    const struct buffer_use *use, uint64_t behind[KINDS]) {
-    cls_status status = CLS_SUCCESS;
-    for (int other = 0; other < KINDS && !status; other++)
-        status = async_come_after(async, kind, (struct end){(cls_op_kind)other, use->last[other]},
-                                  behind);
-    return status;
+    for (int other = 0; other < KINDS; other++) {
+        const struct end end = {(cls_op_kind)other, use->last[other]};
+        const cls_status status = async_come_after(async, kind, end, behind);
+        if (RARELY(status))
+            return status;
+    }
+    return CLS_SUCCESS;
 }
 
 /* The operation does not run behind those that were stored while it was submitted, so these stay. */
