@@ -3,15 +3,14 @@
 #include "driver/trust.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/error.h"
+#include "base/setting.h"
 #include "driver/caps.h"
 #include "driver/quirk.h"
 #include "driver/status.h"
 #include "driver/trial.h"
 #include "system/clocks.h"
-#include "system/processes.h"
 
 enum { SEEDS = 1000000 }; /* of so many digits that a report has all of them */
 
@@ -216,8 +215,12 @@ static void explain(const struct probe *probe, const struct trust_row *row, stru
 
 /* CLSTREAM_TRIAL_SEED repeats what another record's trials have drawn. */
 static uint32_t choose_seed(void) {
-    const char *given = system_variable("CLSTREAM_TRIAL_SEED");
-    const uint64_t seed = given && *given ? strtoull(given, NULL, 10) : clock_now_ns() / 1000;
+    struct detail held;
+    size_t seed = (size_t)(clock_now_ns() / 1000);
+    error_save(&held);
+    if (setting_number("CLSTREAM_TRIAL_SEED", &seed))
+        fprintf(stderr, "clstream: %s\n", cls_last_error_detail());
+    error_restore(&held, CLS_SUCCESS);
     return (uint32_t)(seed % SEEDS);
 }
 

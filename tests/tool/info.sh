@@ -13,6 +13,10 @@ check "every device is described" \
     done)"
 check "exactly one device is the default" \
     "$([ "$(grep -c '^device .*(default)' "$work/info")" = 1 ] || grep '^device' "$work/info")"
+seeded() { CLSTREAM_CACHE=off CLSTREAM_TRIAL_SEED=$1 "$clstream" info 2>&1; }
+check "the seed of the trials is taken, and one that is no number is told of" \
+    "$(seeded 77 | grep -qE '^ *trial_seed +77 ' || echo "no seed of 77"
+    seeded 7x | grep -qF 'clstream: CLSTREAM_TRIAL_SEED=7x is no number' || echo "7x is taken")"
 check "no line is wider than 100 columns" \
     "$(awk 'length > 100 && !/^  (name|type|platform|version|driver) / { print }' "$work/info")"
 

@@ -29,9 +29,9 @@ unknown_names() {
     done
 }
 
-grep -rohE '"CLSTREAM_[A-Z_]+"' "$srcdir/lib" | tr -d '"' | sort -u >"$dir/read"
+grep -rohE '"CLSTREAM_[A-Z0-9_]+"' "$srcdir/lib" | tr -d '"' | sort -u >"$dir/read"
 unknown_variables() {
-    grep -ohE '\bCLSTREAM_[A-Z_]+' "$1" | sort -u | comm -23 - "$dir/read"
+    grep -ohE '\bCLSTREAM_[A-Z0-9_]+' "$1" | sort -u | comm -23 - "$dir/read"
 }
 
 # Links are relative to the page that has them.
@@ -69,17 +69,23 @@ done)
 check "the API reference has a place for every header" "$not_referenced"
 
 variables() {
-    grep -ohE "$1CLSTREAM_[A-Z_]+" "$2" | grep -oE 'CLSTREAM_[A-Z_]+' | sort -u
+    grep -ohE "$1CLSTREAM_[A-Z0-9_]+" "$2" | grep -oE 'CLSTREAM_[A-Z0-9_]+' | sort -u
 }
 variables '^\| `' "$srcdir/README.md" >"$dir/readme"
 variables '^\.It Ev ' "$srcdir/doc/clstream.7" >"$dir/manual"
-grep -ohE '"CLSTREAM_[A-Z_]+"' "$srcdir/lib/base/setting.c" | tr -d '"' | sort -u >"$dir/table"
-grep -rhoE '"CLSTREAM_[A-Z_]+"' "$srcdir/lib" --include='*.c' --exclude=setting.c | tr -d '"' | sort -u >"$dir/read"
+grep -ohE '"CLSTREAM_[A-Z0-9_]+"' "$srcdir/lib/base/setting.c" | tr -d '"' | sort -u >"$dir/table"
+grep -rhoE '"CLSTREAM_[A-Z0-9_]+"' "$srcdir/lib" --include='*.c' --exclude=setting.c | tr -d '"' | sort -u >"$dir/read"
 check "the table in lib/base/setting.c has every variable that is read" "$(comm -13 "$dir/table" "$dir/read")"
 check "every variable of the table in lib/base/setting.c is read" "$(comm -23 "$dir/table" "$dir/read")"
 check "clstream(7) lists every variable but that of a test" \
     "$(grep -vx CLSTREAM_OP_SHAPE "$dir/read" | diff "$dir/manual" -)"
 check "README.md and clstream(7) list the same variables" "$(diff "$dir/readme" "$dir/manual")"
+
+unnamed_by_tests() {
+    grep -rohE 'CLSTREAM_[A-Z0-9_]+' "$srcdir/tests" --include='*.[ch]' --include='*.sh' --exclude=docs.sh --exclude=layering.sh |
+        sort -u | comm -23 "$dir/table" -
+}
+check "a test names every variable of the table in lib/base/setting.c" "$(unnamed_by_tests)"
 
 # The guide says whose its figures are, but for those with a star.
 strange_figures() {
