@@ -95,7 +95,7 @@ check "HIP's table has no name of those that HIP has not" "$(comm -12 "$dir/hip_
 
 sized_structs() {
     header_paths | while read -r header; do cat "$header"; done |
-        sed -n 's/^ *size_t size; .*sizeof(\(cls_[a-z_]*\)).*/\1/p'
+        sed -n 's/^ *size_t size; .*sizeof(\(cls_[a-z0-9_]*\)).*/\1/p'
 }
 not_tried=$(sized_structs | while read -r type; do
     grep -qw "$type" "$srcdir/tests/api/test_struct_sizes.c" || echo "$type"
@@ -113,7 +113,7 @@ tails() {
     $CC -E -P $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" -I"$dir" "$dir/all.c" | tr '\n' ' ' |
         sed 's/typedef struct/\n&/g' >"$dir/plain"
     awk '
-/^typedef struct cls_[a-z_]* *{ *size_t size;/ {
+/^typedef struct cls_[a-z0-9_]* *{ *size_t size;/ {
     name = $3
     body = substr($0, 1, index($0, "} " name ";") - 1)
     sub(/; *$/, "", body)
@@ -139,7 +139,7 @@ stated_bounds() {
     awk '/^typedef enum/ { sub(/^cls_/, "", $3); sub(/_op$/, "", $3); family = $3 }
         /^ *\/\*\*/ { text = "" }
         { text = text " " $0 }
-        $1 ~ /^CLS_[A-Z_]+$/ && $2 == "=" {
+        $1 ~ /^CLS_[A-Z0-9_]+$/ && $2 == "=" {
             bound = match(text, /[0-9]+ ([+][^.]*)?ULP/) ? substr(text, RSTART) + 0 : 0
             text = ""
             print family, $1, bound
