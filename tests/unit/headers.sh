@@ -163,14 +163,24 @@ stated_bounds >"$dir/stated"
 check "the tests take the error bounds that the headers state" \
     "$(reference_bounds | diff "$dir/stated" - | grep '^[<>]')"
 
-# An option that the library takes and does nothing with.
+# "STRUCT OPTION" for each field of options.
+options() {
+    sed -n 's/^typedef struct cls_[a-z0-9_]*_config *{ *size_t size;\(.*\)} \(cls_[a-z0-9_]*_config\);.*/\2;\1/p' "$dir/plain" |
+        awk -F ';' '{
+            for (i = 2; i < NF; i++) {
+                gsub(/\(\*|\).*|\[[^]]*\]/, " ", $i)
+                n = split($i, words, /[ *]+/)
+                if (words[n] == "") n--
+                if (words[n] !~ /^reserved/) print $1, words[n]
+            }
+        }'
+}
+# An option that the library takes and does nothing with: no file that names its struct reads a member of that name.
 unread_options() {
-    sed -n 's/^typedef struct cls_[a-z_]*_config *{ *size_t size;\(.*\)} cls_[a-z_]*_config;.*/\1/p' "$dir/plain" |
-        tr ';' '\n' | sed 's/(\*\([a-z_]*\)).*/ \1/; s/\[[^]]*\]//g; s/ *$//; s/.*[ *]//' |
-        grep -v '^reserved' | sort -u | sed '/^$/d' >"$dir/options"
+    options >"$dir/options"
     [ "$(wc -l <"$dir/options")" -ge 50 ] || echo "only $(wc -l <"$dir/options") options found"
-    while read -r option; do
-        grep -rqE "(->|[.])$option\\>" "$srcdir/lib" || echo "$option"
+    while read -r type option; do
+        grep -rlw "$type" "$srcdir/lib" | xargs grep -qE "(->|[.])$option\\>" /dev/null || echo "$type.$option"
     done <"$dir/options"
 }
 check "the library reads each option" "$(unread_options)"
