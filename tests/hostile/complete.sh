@@ -17,4 +17,11 @@ ${NM:-nm} -D --defined-only "$top_builddir/lib/.libs/libclstream.so" |
 
 check "every exported function has a row" "$(comm -23 "$dir/exported" "$dir/called")"
 check "every row is of an exported function" "$(comm -13 "$dir/exported" "$dir/called")"
+
+# "kind:flag,flag" of the rows, and what the lists of bad values ask for: a flag of no row leaves out its values.
+sed 's/#.*//' "$srcdir/tests/hostile/calls.def" "$top_builddir/tests/hostile/typed.def" | tr ' ' '\n' |
+    sed -n 's/^[^:]*://p' | tr ',' '\n' | sort -u >"$dir/flags"
+grep -ohE 'has_flag\([^"()]*"[^"]*"' "$srcdir"/tests/hostile/*.c | sed 's/.*"\(.*\)"/\1/' | sort -u >"$dir/asked"
+check "the flags are found" "$([ "$(wc -l <"$dir/asked")" -gt 20 ] || echo "too few")"
+check "every flag that bad values depend on is of a row" "$(comm -13 "$dir/flags" "$dir/asked")"
 finish
