@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "coordinator/wait_graph_state.h"
@@ -81,7 +82,6 @@ cls_status wait_graph_create(bool permissive, struct wait_graph **graph) {
     struct wait_graph *made = calloc(1, sizeof *made);
     if (!made)
         return error_no_memory("for a dependency graph");
-    list_pool_init(&made->pool);
     made->free_id = GRAPH_NONE;
     made->last_index = -1;
     made->permissive = permissive;
@@ -89,12 +89,20 @@ cls_status wait_graph_create(bool permissive, struct wait_graph **graph) {
     return CLS_SUCCESS;
 }
 
+static void free_node(struct wait_graph *graph, uint32_t node) {
+    free(graph->a.nodes[node].dependents.nodes);
+    free(graph->a.nodes[node].prerequisites.nodes);
+    free(graph->a.nodes[node].mates.nodes);
+    free(graph->a.tags[node].label);
+    graph->a.nodes[node] = (struct wait_graph_node){.exists = false};
+    graph->a.tags[node] = (struct wait_graph_tag){NULL, NULL};
+}
+
 void wait_graph_destroy(struct wait_graph *graph) {
     if (!graph)
         return;
     for (uint32_t i = 0; i < graph->limit; i++)
-        free(graph->a.tags[i].label);
-    list_pool_free(&graph->pool);
+        free_node(graph, i);
     free(graph->a.block);
     free(graph);
 }
@@ -120,8 +128,7 @@ static uint32_t take_id(struct wait_graph *graph) {
     } else {
         graph->free_id = graph->a.nodes[id].cursor;
     }
-    memset(&graph->a.nodes[id], 0, sizeof graph->a.nodes[id]);
-    graph->a.nodes[id].exists = true;
+    graph->a.nodes[id] = (struct wait_graph_node){.exists = true};
     return id;
 }
 
@@ -159,17 +166,16 @@ size_t wait_graph_edge_count(const struct wait_graph *graph) { return (size_t)gr
 
 uint32_t wait_graph_id_limit(const struct wait_graph *graph) { return graph->limit; }
 
-static struct wait_graph_span span_of(const struct wait_graph *graph, const struct list *list) {
-    return (struct wait_graph_span){list->count ? list_items(&graph->pool, list) : NULL,
-                                    list->count};
+static struct wait_graph_span span_of(const struct wait_graph_list *list) {
+    return (struct wait_graph_span){list->nodes, list->count};
 }
 
 struct wait_graph_span wait_graph_prerequisites(const struct wait_graph *graph, uint32_t node) {
-    return span_of(graph, &graph->a.nodes[node].prerequisites);
+    return span_of(&graph->a.nodes[node].prerequisites);
 }
 
 struct wait_graph_span wait_graph_dependents(const struct wait_graph *graph, uint32_t node) {
-    return span_of(graph, &graph->a.nodes[node].dependents);
+    return span_of(&graph->a.nodes[node].dependents);
 }
 
 struct wait_graph_span wait_graph_last_cycle(const struct wait_graph *graph) {
@@ -178,15 +184,29 @@ struct wait_graph_span wait_graph_last_cycle(const struct wait_graph *graph) {
 
 /* ---- Edges */
 
+static uint32_t find(const struct wait_graph_list *list, uint32_t node) {
+    uint32_t i = 0;
+    while (i < list->count && list->nodes[i] != node)
+        i++;
+    return i;
+}
+
+/* Removes the node where it is there; the last one takes its place. */
+static void drop(struct wait_graph_list *list, uint32_t node) {
+    const uint32_t i = find(list, node);
+    if (i < list->count)
+        list->nodes[i] = list->nodes[--list->count];
+}
+
 bool wait_graph_has_edge(const struct wait_graph *graph, uint32_t dependent,
                          uint32_t prerequisite) {
     if (!wait_graph_has_node(graph, dependent) || !wait_graph_has_node(graph, prerequisite))
         return false;
-    const struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
-    const struct list *dependents = &graph->a.nodes[prerequisite].dependents;
+    const struct wait_graph_list *prerequisites = &graph->a.nodes[dependent].prerequisites;
+    const struct wait_graph_list *dependents = &graph->a.nodes[prerequisite].dependents;
     return dependents->count < prerequisites->count
-               ? list_has(&graph->pool, dependents, dependent)
-               : list_has(&graph->pool, prerequisites, prerequisite);
+               ? find(dependents, dependent) < dependents->count
+               : find(prerequisites, prerequisite) < prerequisites->count;
 }
 
 static void name_node(struct text *text, const struct wait_graph *graph, uint32_t node) {
@@ -233,19 +253,22 @@ static bool order_edge(struct wait_graph *graph, uint32_t dependent, uint32_t pr
 }
 
 static bool reserve_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
-    return list_reserve(&graph->pool, &graph->a.nodes[dependent].prerequisites, true) &&
-           list_reserve(&graph->pool, &graph->a.nodes[prerequisite].dependents, false);
+    struct wait_graph_list *prerequisites = &graph->a.nodes[dependent].prerequisites;
+    struct wait_graph_list *mates = &graph->a.nodes[dependent].mates;
+    struct wait_graph_list *dependents = &graph->a.nodes[prerequisite].dependents;
+    return ARRAY_ROOM(prerequisites->nodes, prerequisites->count, prerequisites->room, 4) &&
+           ARRAY_ROOM(mates->nodes, prerequisites->count, mates->room, 4) &&
+           ARRAY_ROOM(dependents->nodes, dependents->count, dependents->room, 4);
 }
 
 static void link_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
-    struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
-    list_push(&graph->pool, prerequisites, prerequisite);
-    list_push(&graph->pool, &graph->a.nodes[prerequisite].dependents, dependent);
+    wait_graph_push(&graph->a.nodes[dependent].prerequisites, prerequisite);
+    wait_graph_push(&graph->a.nodes[prerequisite].dependents, dependent);
     graph->edge_count++;
     if (graph->knowledge != GRAPH_ORDERED)
         return;
     if (graph->a.ranks[dependent].level == graph->a.ranks[prerequisite].level)
-        list_push_mate(&graph->pool, prerequisites, prerequisite);
+        wait_graph_push(&graph->a.nodes[dependent].mates, prerequisite);
     renew_old_ranks(graph);
 }
 
@@ -294,10 +317,9 @@ cls_status wait_graph_remove_edge(struct wait_graph *graph, uint32_t dependent,
         return status;
     if (!wait_graph_has_edge(graph, dependent, prerequisite))
         return no_such_edge(graph, dependent, prerequisite);
-    struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
-    list_drop(&graph->pool, prerequisites, prerequisite);
-    list_drop_mate(&graph->pool, prerequisites, prerequisite);
-    list_drop(&graph->pool, &graph->a.nodes[prerequisite].dependents, dependent);
+    drop(&graph->a.nodes[dependent].prerequisites, prerequisite);
+    drop(&graph->a.nodes[dependent].mates, prerequisite);
+    drop(&graph->a.nodes[prerequisite].dependents, dependent);
     graph->edge_count--;
     doubt_cycles(graph);
     return CLS_SUCCESS;
@@ -310,13 +332,13 @@ static void unlink_node(struct wait_graph *graph, uint32_t node) {
     size_t self = wait_graph_has_edge(graph, node, node);
     for (size_t i = 0; i < prerequisites.count; i++)
         if (prerequisites.nodes[i] != node)
-            list_drop(&graph->pool, &graph->a.nodes[prerequisites.nodes[i]].dependents, node);
+            drop(&graph->a.nodes[prerequisites.nodes[i]].dependents, node);
     for (size_t i = 0; i < dependents.count; i++) {
-        struct list *list = &graph->a.nodes[dependents.nodes[i]].prerequisites;
+        struct wait_graph_node *dependent = &graph->a.nodes[dependents.nodes[i]];
         if (dependents.nodes[i] == node)
             continue;
-        list_drop(&graph->pool, list, node);
-        list_drop_mate(&graph->pool, list, node);
+        drop(&dependent->prerequisites, node);
+        drop(&dependent->mates, node);
     }
     graph->edge_count -= prerequisites.count + dependents.count - self;
 }
@@ -329,11 +351,7 @@ cls_status wait_graph_remove_node(struct wait_graph *graph, uint32_t node) {
     for (size_t i = 0; i < graph->cycle_count; i++)
         if (graph->a.cycle[i] == node)
             graph->cycle_count = 0;
-    list_release(&graph->pool, &graph->a.nodes[node].dependents, false);
-    list_release(&graph->pool, &graph->a.nodes[node].prerequisites, true);
-    free(graph->a.tags[node].label);
-    graph->a.tags[node].label = NULL;
-    graph->a.nodes[node].exists = false;
+    free_node(graph, node);
     graph->a.nodes[node].cursor = graph->free_id;
     graph->free_id = node;
     graph->node_count--;

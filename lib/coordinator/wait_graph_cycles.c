@@ -62,7 +62,7 @@ static void search_from(struct components *c, uint32_t start) {
             leave(c, x);
             continue;
         }
-        uint32_t y = list_items(&c->graph->pool, &node->prerequisites)[node->cursor++];
+        uint32_t y = node->prerequisites.nodes[node->cursor++];
         if (!c->a->before[y])
             reach(c, y);
         else if (c->a->after[y] == GRAPH_NONE)

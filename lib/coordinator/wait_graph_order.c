@@ -69,14 +69,14 @@ static enum outcome search_backward(struct wait_graph *graph, struct search *sea
     while (depth) {
         uint32_t x = graph->a.stack[depth - 1];
         struct wait_graph_node *node = &graph->a.nodes[x];
-        if (node->cursor == node->prerequisites.mates) {
+        if (node->cursor == node->mates.count) {
             graph->a.before[search->before_count++] = x;
             depth--;
             continue;
         }
         if (bound-- == 0)
             return CUT_SHORT;
-        uint32_t y = list_mates(&graph->pool, &node->prerequisites)[node->cursor++];
+        uint32_t y = node->mates.nodes[node->cursor++];
         if (y == search->w) {
             graph->a.link[y] = x;
             return MET;
@@ -100,7 +100,7 @@ static enum outcome search_forward(struct wait_graph *graph, struct search *sear
             depth--;
             continue;
         }
-        uint32_t y = list_items(&graph->pool, &node->dependents)[node->cursor++];
+        uint32_t y = node->dependents.nodes[node->cursor++];
         const struct wait_graph_rank *rank = &graph->a.ranks[y];
         if (rank->mark == search->back_mark) {
             *from = x;
@@ -138,15 +138,14 @@ static void lift(struct wait_graph *graph, const struct search *search) {
     for (uint32_t i = 0; i < search->after_count; i++) {
         uint32_t x = graph->a.after[i];
         graph->a.ranks[x].level = search->level;
-        graph->a.nodes[x].prerequisites.mates = 0;
+        graph->a.nodes[x].mates.count = 0;
     }
     for (uint32_t i = 0; i < search->after_count; i++) {
         uint32_t x = graph->a.after[i];
-        const struct list *dependents = &graph->a.nodes[x].dependents;
-        const uint32_t *items = list_items(&graph->pool, dependents);
+        const struct wait_graph_list *dependents = &graph->a.nodes[x].dependents;
         for (uint32_t j = 0; j < dependents->count; j++)
-            if (graph->a.ranks[items[j]].level == search->level)
-                list_push_mate(&graph->pool, &graph->a.nodes[items[j]].prerequisites, x);
+            if (graph->a.ranks[dependents->nodes[j]].level == search->level)
+                wait_graph_push(&graph->a.nodes[dependents->nodes[j]].mates, x);
     }
     if (graph->top_level < search->level)
         graph->top_level = search->level;
@@ -200,13 +199,13 @@ bool wait_graph_order_insert(struct wait_graph *graph, uint32_t dependent, uint3
 void wait_graph_order_renew(struct wait_graph *graph) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         uint32_t node = graph->a.sequence[i];
-        struct list *list = &graph->a.nodes[node].prerequisites;
+        const struct wait_graph_list *prerequisites = &graph->a.nodes[node].prerequisites;
+        struct wait_graph_list *mates = &graph->a.nodes[node].mates;
         graph->a.ranks[node].level = 0;
         graph->a.ranks[node].index = i;
-        list->mates = list->count;
-        if (list->count)
-            memcpy(list_mates(&graph->pool, list), list_items(&graph->pool, list),
-                   list->count * sizeof(uint32_t));
+        mates->count = prerequisites->count;
+        if (mates->count)
+            memcpy(mates->nodes, prerequisites->nodes, mates->count * sizeof *mates->nodes);
     }
     graph->first_index = 0;
     graph->last_index = (int64_t)graph->node_count - 1;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of the dependency graph, for the files graph*.c only. They call downwards: wait_graph_cycles.c (questions
- * about the whole graph), graph.c (nodes and edges), wait_graph_order.c (the order), graph_lists.c (storage).
+ * The inside of the dependency graph, for wait_graph*.c only. They call downwards: wait_graph_cycles.c (questions
+ * about the whole graph), wait_graph.c (nodes and edges), wait_graph_order.c (the order).
  */
 #ifndef CLSTREAM_COORDINATOR_WAIT_GRAPH_STATE_H
 #define CLSTREAM_COORDINATOR_WAIT_GRAPH_STATE_H
 
 #include "coordinator/wait_graph.h"
-#include "coordinator/wait_graph_lists.h"
 
 #define GRAPH_NONE UINT32_MAX
 
@@ -18,10 +17,16 @@ struct wait_graph_rank {
     uint32_t mark; /* belongs to the running search if it equals one of its two stamps */
 };
 
+/* Neighbours, each once. All zero is the empty list. */
+struct wait_graph_list {
+    uint32_t *nodes;
+    uint32_t count, room;
+};
+
 struct wait_graph_node {
-    struct list dependents;
-    struct list prerequisites; /* paired: its mates are those of the node's own level */
-    uint32_t cursor;           /* of a search; the next free id while the node does not exist */
+    struct wait_graph_list dependents, prerequisites;
+    struct wait_graph_list mates; /* the prerequisites of the node's own level; has room for all */
+    uint32_t cursor;              /* of a search; the next free id while the node does not exist */
     bool exists;
 };
 
@@ -57,7 +62,6 @@ enum graph_knowledge {
 
 struct wait_graph {
     struct wait_graph_arrays a;
-    struct list_pool pool;
     uint32_t capacity; /* of the arrays */
     uint32_t limit;    /* ids in use or in the free list are below it */
     uint32_t free_id;  /* GRAPH_NONE: none */
@@ -73,6 +77,11 @@ struct wait_graph {
     bool permissive;
     bool sorted;
 };
+
+/* Needs the room. */
+static inline void wait_graph_push(struct wait_graph_list *list, uint32_t node) {
+    list->nodes[list->count++] = node;
+}
 
 static inline bool wait_graph_before(const struct wait_graph *graph, uint32_t a, uint32_t b) {
     const struct wait_graph_rank *x = &graph->a.ranks[a], *y = &graph->a.ranks[b];

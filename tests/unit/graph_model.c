@@ -127,13 +127,14 @@ void expect_levels(const struct wait_graph *graph) {
     for (uint32_t i = 0; i < graph->limit; i++) {
         if (!wait_graph_has_node(graph, i))
             continue;
-        const struct list *list = &graph->a.nodes[i].prerequisites;
+        const struct wait_graph_list *list = &graph->a.nodes[i].prerequisites;
+        const struct wait_graph_list *own = &graph->a.nodes[i].mates;
         const uint32_t level = graph->a.ranks[i].level;
         struct set mates = {{0}};
-        for (uint32_t j = 0; j < list->mates; j++)
-            set_put(&mates, list_mates(&graph->pool, list)[j], true);
+        for (uint32_t j = 0; j < own->count; j++)
+            set_put(&mates, own->nodes[j], true);
         for (uint32_t j = 0; j < list->count; j++) {
-            const uint32_t other = list_items(&graph->pool, list)[j];
+            const uint32_t other = list->nodes[j];
             assert_true(graph->a.ranks[other].level <= level);
             assert_true(set_has(&mates, other) == (graph->a.ranks[other].level == level));
             set_put(&mates, other, false);
