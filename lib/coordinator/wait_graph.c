@@ -10,69 +10,36 @@
 #include "base/text.h"
 #include "coordinator/wait_graph_state.h"
 
-enum { FIRST_CAPACITY = 16, RENEW_MIN = 1024 };
+enum { FIRST_CAPACITY = 16, N_ARRAYS = 7 };
 
 /* ---- Room for nodes */
-
-static void *carve(char **at, uint32_t capacity, size_t size) {
-    char *start = *at;
-    if (start)
-        *at += (size_t)capacity * size;
-    return start;
-}
-
-/* From the strictest alignment to the laxest. */
-static struct wait_graph_arrays carve_arrays(void *block, uint32_t capacity) {
-    struct wait_graph_arrays a = {.block = block};
-    char *at = block;
-    a.ranks = carve(&at, capacity, sizeof *a.ranks);
-    a.places = carve(&at, capacity, sizeof *a.places);
-    a.tags = carve(&at, capacity, sizeof *a.tags);
-    a.nodes = carve(&at, capacity, sizeof *a.nodes);
-    a.sequence = carve(&at, capacity, sizeof *a.sequence);
-    a.cycle = carve(&at, capacity, sizeof *a.cycle);
-    a.stack = carve(&at, capacity, sizeof *a.stack);
-    a.before = carve(&at, capacity, sizeof *a.before);
-    a.after = carve(&at, capacity, sizeof *a.after);
-    a.link = carve(&at, capacity, sizeof *a.link);
-    return a;
-}
-
-static size_t node_bytes(void) {
-    struct wait_graph_arrays a;
-    return sizeof *a.ranks + sizeof *a.places + sizeof *a.tags + sizeof *a.nodes +
-           sizeof *a.sequence + sizeof *a.cycle + sizeof *a.stack + sizeof *a.before +
-           sizeof *a.after + sizeof *a.link;
-}
-
-static void copy_arrays(struct wait_graph_arrays *to, const struct wait_graph *graph) {
-    const struct wait_graph_arrays *from = &graph->a;
-    memcpy(to->ranks, from->ranks, graph->limit * sizeof *to->ranks);
-    memcpy(to->tags, from->tags, graph->limit * sizeof *to->tags);
-    memcpy(to->nodes, from->nodes, graph->limit * sizeof *to->nodes);
-    memcpy(to->cycle, from->cycle, graph->cycle_count * sizeof *to->cycle);
-    if (graph->sorted)
-        memcpy(to->sequence, from->sequence, graph->node_count * sizeof *to->sequence);
-}
 
 static cls_status too_large(const struct wait_graph *graph) {
     return error_no_memory("for a larger dependency graph than one of %u nodes and %llu edges",
                            (unsigned)graph->node_count, (unsigned long long)graph->edge_count);
 }
 
+/* The arrays are one block, at whose head the last cycle stays. */
+static void set_arrays(struct wait_graph *graph, uint32_t *block, size_t capacity) {
+    uint32_t **arrays[N_ARRAYS] = {&graph->cycle,  &graph->sequence, &graph->stack, &graph->heap,
+                                   &graph->before, &graph->after,    &graph->link};
+    for (size_t i = 0; i < N_ARRAYS; i++)
+        *arrays[i] = block + i * capacity;
+    graph->capacity = (uint32_t)capacity;
+}
+
 static cls_status grow_nodes(struct wait_graph *graph) {
-    uint64_t capacity = graph->capacity ? UINT64_C(2) * graph->capacity : FIRST_CAPACITY;
-    if (capacity >= GRAPH_NONE || capacity > SIZE_MAX / node_bytes())
+    const uint64_t capacity = graph->capacity ? UINT64_C(2) * graph->capacity : FIRST_CAPACITY;
+    if (capacity >= GRAPH_NONE || capacity > SIZE_MAX / sizeof *graph->nodes)
         return too_large(graph);
-    void *block = malloc((size_t)capacity * node_bytes());
+    struct wait_graph_node *nodes = realloc(graph->nodes, (size_t)capacity * sizeof *graph->nodes);
+    if (nodes)
+        graph->nodes = nodes;
+    uint32_t *block =
+        nodes ? realloc(graph->cycle, (size_t)capacity * N_ARRAYS * sizeof *block) : NULL;
     if (!block)
         return too_large(graph);
-    struct wait_graph_arrays grown = carve_arrays(block, (uint32_t)capacity);
-    if (graph->limit)
-        copy_arrays(&grown, graph);
-    free(graph->a.block);
-    graph->a = grown;
-    graph->capacity = (uint32_t)capacity;
+    set_arrays(graph, block, (size_t)capacity);
     return CLS_SUCCESS;
 }
 
@@ -82,35 +49,33 @@ cls_status wait_graph_create(bool permissive, struct wait_graph **graph) {
     struct wait_graph *made = calloc(1, sizeof *made);
     if (!made)
         return error_no_memory("for a dependency graph");
-    made->free_id = GRAPH_NONE;
-    made->last_index = -1;
+    made->free_id = made->first = made->last = GRAPH_NONE;
     made->permissive = permissive;
     *graph = made;
     return CLS_SUCCESS;
 }
 
-static void free_node(struct wait_graph *graph, uint32_t node) {
-    free(graph->a.nodes[node].dependents.nodes);
-    free(graph->a.nodes[node].prerequisites.nodes);
-    free(graph->a.nodes[node].mates.nodes);
-    free(graph->a.tags[node].label);
-    graph->a.nodes[node] = (struct wait_graph_node){.exists = false};
-    graph->a.tags[node] = (struct wait_graph_tag){NULL, NULL};
+static void free_node(struct wait_graph_node *node) {
+    free(node->dependents.nodes);
+    free(node->prerequisites.nodes);
+    free(node->label);
+    *node = (struct wait_graph_node){.exists = false};
 }
 
 void wait_graph_destroy(struct wait_graph *graph) {
     if (!graph)
         return;
     for (uint32_t i = 0; i < graph->limit; i++)
-        free_node(graph, i);
-    free(graph->a.block);
+        free_node(&graph->nodes[i]);
+    free(graph->nodes);
+    free(graph->cycle);
     free(graph);
 }
 
 /* ---- Nodes */
 
 bool wait_graph_has_node(const struct wait_graph *graph, uint32_t node) {
-    return node < graph->limit && graph->a.nodes[node].exists;
+    return node < graph->limit && graph->nodes[node].exists;
 }
 
 static cls_status check_node(const struct wait_graph *graph, uint32_t node) {
@@ -122,13 +87,10 @@ static cls_status check_node(const struct wait_graph *graph, uint32_t node) {
 
 static uint32_t take_id(struct wait_graph *graph) {
     uint32_t id = graph->free_id;
-    if (id == GRAPH_NONE) {
+    if (id == GRAPH_NONE)
         id = graph->limit++;
-        graph->a.ranks[id].mark = 0;
-    } else {
-        graph->free_id = graph->a.nodes[id].cursor;
-    }
-    graph->a.nodes[id] = (struct wait_graph_node){.exists = true};
+    else
+        graph->free_id = graph->nodes[id].cursor;
     return id;
 }
 
@@ -143,21 +105,19 @@ cls_status wait_graph_add_node(struct wait_graph *graph, void *user, const char 
     if (label && !copy)
         return too_large(graph);
     uint32_t id = take_id(graph);
-    graph->a.tags[id] = (struct wait_graph_tag){user, copy};
-    graph->a.ranks[id].level = graph->top_level;
-    graph->a.ranks[id].index = ++graph->last_index;
+    graph->nodes[id] = (struct wait_graph_node){.exists = true, .user = user, .label = copy};
+    wait_graph_order_append(graph, id);
     graph->node_count++;
-    graph->sorted = false;
     *node = id;
     return CLS_SUCCESS;
 }
 
 void *wait_graph_user(const struct wait_graph *graph, uint32_t node) {
-    return graph->a.tags[node].user;
+    return graph->nodes[node].user;
 }
 
 const char *wait_graph_label(const struct wait_graph *graph, uint32_t node) {
-    return graph->a.tags[node].label;
+    return graph->nodes[node].label;
 }
 
 size_t wait_graph_node_count(const struct wait_graph *graph) { return graph->node_count; }
@@ -171,15 +131,15 @@ static struct wait_graph_span span_of(const struct wait_graph_list *list) {
 }
 
 struct wait_graph_span wait_graph_prerequisites(const struct wait_graph *graph, uint32_t node) {
-    return span_of(&graph->a.nodes[node].prerequisites);
+    return span_of(&graph->nodes[node].prerequisites);
 }
 
 struct wait_graph_span wait_graph_dependents(const struct wait_graph *graph, uint32_t node) {
-    return span_of(&graph->a.nodes[node].dependents);
+    return span_of(&graph->nodes[node].dependents);
 }
 
 struct wait_graph_span wait_graph_last_cycle(const struct wait_graph *graph) {
-    return (struct wait_graph_span){graph->cycle_count ? graph->a.cycle : NULL, graph->cycle_count};
+    return (struct wait_graph_span){graph->cycle_count ? graph->cycle : NULL, graph->cycle_count};
 }
 
 /* ---- Edges */
@@ -202,8 +162,8 @@ bool wait_graph_has_edge(const struct wait_graph *graph, uint32_t dependent,
                          uint32_t prerequisite) {
     if (!wait_graph_has_node(graph, dependent) || !wait_graph_has_node(graph, prerequisite))
         return false;
-    const struct wait_graph_list *prerequisites = &graph->a.nodes[dependent].prerequisites;
-    const struct wait_graph_list *dependents = &graph->a.nodes[prerequisite].dependents;
+    const struct wait_graph_list *prerequisites = &graph->nodes[dependent].prerequisites;
+    const struct wait_graph_list *dependents = &graph->nodes[prerequisite].dependents;
     return dependents->count < prerequisites->count
                ? find(dependents, dependent) < dependents->count
                : find(prerequisites, prerequisite) < prerequisites->count;
@@ -218,7 +178,7 @@ static void name_node(struct text *text, const struct wait_graph *graph, uint32_
 }
 
 static cls_status refuse_cycle(const struct wait_graph *graph) {
-    const uint32_t *cycle = graph->a.cycle;
+    const uint32_t *cycle = graph->cycle;
     struct text text = {0};
     name_node(&text, graph, cycle[0]);
     text_printf(&text, " cannot wait for ");
@@ -235,41 +195,27 @@ static cls_status refuse_cycle(const struct wait_graph *graph) {
     return CLS_ERROR_DEADLOCK;
 }
 
-/* With removals in between, levels would rise for ever, and the bound on the searches with them; given
- * afresh once in as many additions as there are edges and nodes, they cost each addition little. */
-static void renew_old_ranks(struct wait_graph *graph) {
-    if (++graph->edges_added > 2 * graph->edge_count + graph->node_count + RENEW_MIN) {
-        wait_graph_order_sort(graph);
-        wait_graph_order_renew(graph);
-    }
-}
-
 static bool order_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
     if (dependent != prerequisite)
         return wait_graph_order_insert(graph, dependent, prerequisite);
-    graph->a.cycle[0] = dependent;
+    graph->cycle[0] = dependent;
     graph->cycle_count = 1;
     return false;
 }
 
 static bool reserve_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
-    struct wait_graph_list *prerequisites = &graph->a.nodes[dependent].prerequisites;
-    struct wait_graph_list *mates = &graph->a.nodes[dependent].mates;
-    struct wait_graph_list *dependents = &graph->a.nodes[prerequisite].dependents;
+    struct wait_graph_list *prerequisites = &graph->nodes[dependent].prerequisites;
+    struct wait_graph_list *dependents = &graph->nodes[prerequisite].dependents;
     return ARRAY_ROOM(prerequisites->nodes, prerequisites->count, prerequisites->room, 4) &&
-           ARRAY_ROOM(mates->nodes, prerequisites->count, mates->room, 4) &&
            ARRAY_ROOM(dependents->nodes, dependents->count, dependents->room, 4);
 }
 
 static void link_edge(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
-    wait_graph_push(&graph->a.nodes[dependent].prerequisites, prerequisite);
-    wait_graph_push(&graph->a.nodes[prerequisite].dependents, dependent);
+    struct wait_graph_list *prerequisites = &graph->nodes[dependent].prerequisites;
+    struct wait_graph_list *dependents = &graph->nodes[prerequisite].dependents;
+    prerequisites->nodes[prerequisites->count++] = prerequisite;
+    dependents->nodes[dependents->count++] = dependent;
     graph->edge_count++;
-    if (graph->knowledge != GRAPH_ORDERED)
-        return;
-    if (graph->a.ranks[dependent].level == graph->a.ranks[prerequisite].level)
-        wait_graph_push(&graph->a.nodes[dependent].mates, prerequisite);
-    renew_old_ranks(graph);
 }
 
 cls_status wait_graph_add_edge(struct wait_graph *graph, uint32_t dependent,
@@ -285,7 +231,6 @@ cls_status wait_graph_add_edge(struct wait_graph *graph, uint32_t dependent,
         if (!graph->permissive)
             return refuse_cycle(graph);
         graph->knowledge = GRAPH_CYCLIC;
-        graph->sorted = false;
     }
     link_edge(graph, dependent, prerequisite);
     return CLS_SUCCESS;
@@ -317,9 +262,8 @@ cls_status wait_graph_remove_edge(struct wait_graph *graph, uint32_t dependent,
         return status;
     if (!wait_graph_has_edge(graph, dependent, prerequisite))
         return no_such_edge(graph, dependent, prerequisite);
-    drop(&graph->a.nodes[dependent].prerequisites, prerequisite);
-    drop(&graph->a.nodes[dependent].mates, prerequisite);
-    drop(&graph->a.nodes[prerequisite].dependents, dependent);
+    drop(&graph->nodes[dependent].prerequisites, prerequisite);
+    drop(&graph->nodes[prerequisite].dependents, dependent);
     graph->edge_count--;
     doubt_cycles(graph);
     return CLS_SUCCESS;
@@ -332,14 +276,10 @@ static void unlink_node(struct wait_graph *graph, uint32_t node) {
     size_t self = wait_graph_has_edge(graph, node, node);
     for (size_t i = 0; i < prerequisites.count; i++)
         if (prerequisites.nodes[i] != node)
-            drop(&graph->a.nodes[prerequisites.nodes[i]].dependents, node);
-    for (size_t i = 0; i < dependents.count; i++) {
-        struct wait_graph_node *dependent = &graph->a.nodes[dependents.nodes[i]];
-        if (dependents.nodes[i] == node)
-            continue;
-        drop(&dependent->prerequisites, node);
-        drop(&dependent->mates, node);
-    }
+            drop(&graph->nodes[prerequisites.nodes[i]].dependents, node);
+    for (size_t i = 0; i < dependents.count; i++)
+        if (dependents.nodes[i] != node)
+            drop(&graph->nodes[dependents.nodes[i]].prerequisites, node);
     graph->edge_count -= prerequisites.count + dependents.count - self;
 }
 
@@ -349,13 +289,13 @@ cls_status wait_graph_remove_node(struct wait_graph *graph, uint32_t node) {
         return status;
     unlink_node(graph, node);
     for (size_t i = 0; i < graph->cycle_count; i++)
-        if (graph->a.cycle[i] == node)
+        if (graph->cycle[i] == node)
             graph->cycle_count = 0;
-    free_node(graph, node);
-    graph->a.nodes[node].cursor = graph->free_id;
+    wait_graph_order_remove(graph, node);
+    free_node(&graph->nodes[node]);
+    graph->nodes[node].cursor = graph->free_id;
     graph->free_id = node;
     graph->node_count--;
-    graph->sorted = false;
     doubt_cycles(graph);
     return CLS_SUCCESS;
 }

@@ -10,7 +10,7 @@
  * CLS_ERROR_INVALID_VALUE, or false from the functions that return bool; wait_graph_user, wait_graph_label and the
  * spans ask for a node that exists.
  *
- * Not thread-safe: the caller locks, also around queries, which may sort or search. A failed call leaves the
+ * Not thread-safe: the caller locks, also around queries, which may search. A failed call leaves the
  * graph as it was. Only adding and exporting can return CLS_ERROR_OUT_OF_MEMORY.
  */
 #ifndef CLSTREAM_COORDINATOR_WAIT_GRAPH_H
@@ -70,8 +70,8 @@ const char *wait_graph_label(const struct wait_graph *graph, uint32_t node);
 struct wait_graph_span wait_graph_prerequisites(const struct wait_graph *graph, uint32_t node);
 struct wait_graph_span wait_graph_dependents(const struct wait_graph *graph, uint32_t node);
 
-/* All nodes, prerequisites before their dependents. Empty where the graph has cycles. Sorts
- * (n log n) when the order changed since the last call, and is free otherwise. */
+/* All nodes, prerequisites before their dependents. Empty where the graph has cycles. One pass over the
+ * nodes where the order changed since the last call. */
 struct wait_graph_span wait_graph_order(struct wait_graph *graph);
 
 /* The cycle of the edge last refused, or in a permissive graph of the edge that it took while known

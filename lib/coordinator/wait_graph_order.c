@@ -1,239 +1,241 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The topological order, kept edge by edge. This is the two-way search for sparse graphs of M. A. Bender,
- * J. T. Fineman, S. Gilbert and R. E. Tarjan, "A new approach to incremental cycle detection and related
- * problems", ACM Transactions on Algorithms 12(2), 2016: m edges cost O(m^1.5) together, whatever their
- * order. (The simpler algorithm of Pearce and Kelly is faster still on random graphs, but a chain built
- * against the order costs it n^2.)
+ * The topological order, kept edge by edge: the two-way search of B. Haeupler, T. Kavitha, R. Mathew, S. Sen and R. E.
+ * Tarjan, "Incremental cycle detection, topological ordering, and strong component maintenance", ACM Transactions on
+ * Algorithms 8(1), 2012. For m edges it looks at O(m^1.5) together, whatever their order. (The simpler algorithm of
+ * Pearce and Kelly takes n^2 for a chain built against the order, and a search at each edge without an order for a grid
+ * whose edges come in random order.)
  *
- * Nodes have levels that never fall along an edge, and are ordered by level, then by index. An edge from
- * v to w against the order starts a search backward from v among the nodes of its level, over a bounded
- * number of edges. If that ends by itself, w needs to rise to v's level at most; otherwise it rises one
- * above. A search forward from w then lifts what is reached and lies lower. The nodes that were found
- * move to the front of their level. The searches only mark: until neither has met a cycle, nothing
- * changes.
+ * An edge against the order starts a search forward from its dependent, with the first node of the order first, and one
+ * backward from its prerequisite, with the last one first, an edge each in turn. Once they have passed each other and
+ * not met there is no cycle, and what each has found on the other's side of that place moves there. The searches only
+ * mark: until they have ended, nothing changes.
  *
- * Backward search only follows edges within a level, which a node keeps apart as its mates.
+ * The order is a list whose nodes have rising labels. Where two neighbours leave no label between them, the smallest
+ * sparse range of labels around them is spread evenly: M. A. Bender, R. Cole, E. D. Demaine, M. Farach-Colton and J.
+ * Zito, "Two simplified algorithms for maintaining order in a list", ESA 2002.
  */
 #include "coordinator/wait_graph_state.h"
 
-#include <stdlib.h>
-#include <string.h>
+/* --- the list --- */
 
-/* The bound on a backward search is this plus a part of the square root of the number of edges, which
- * balances it against the number of levels. */
-enum { SEARCH_MIN = 16, SEARCH_PART = 8 };
+/* Between labels at an end of the list; and the smallest range that is spread, with the most nodes that it may have. */
+#define END_STEP (UINT64_C(1) << 32)
+enum { RANGE_LABELS = 256, RANGE_NODES = 24 };
 
-enum outcome { COMPLETE, CUT_SHORT, MET };
+static uint64_t label_of(const struct wait_graph *graph, uint32_t node) {
+    return graph->nodes[node].order;
+}
 
-/* A search in progress. `before` collects what the backward search finished, `after` what the forward
- * search did, each node behind those that the search reached through it. `link` leads from a node of the
- * backward search towards v, from one of the forward search towards w. */
-struct search {
-    uint32_t v, w;
-    uint32_t back_mark, forward_mark;
-    uint32_t before_count, after_count;
-    uint32_t level; /* w's new one */
+static bool order_before(const struct wait_graph *graph, uint32_t a, uint32_t b) {
+    return label_of(graph, a) < label_of(graph, b);
+}
+
+/* GRAPH_NONE stands before the first node and behind the last one. */
+static uint32_t *order_next(struct wait_graph *graph, uint32_t node) {
+    return node == GRAPH_NONE ? &graph->first : &graph->nodes[node].next;
+}
+
+static uint32_t *order_previous(struct wait_graph *graph, uint32_t node) {
+    return node == GRAPH_NONE ? &graph->last : &graph->nodes[node].previous;
+}
+
+/* 0: there is none. */
+static uint64_t label_between(const struct wait_graph *graph, uint32_t previous, uint32_t next) {
+    const uint64_t low = previous == GRAPH_NONE ? 0 : label_of(graph, previous);
+    const uint64_t high = next == GRAPH_NONE ? UINT64_MAX : label_of(graph, next);
+    const uint64_t half = (high - low) / 2;
+    const bool at_one_end = (previous == GRAPH_NONE) != (next == GRAPH_NONE);
+    if (at_one_end && half > END_STEP)
+        return next == GRAPH_NONE ? low + END_STEP : high - END_STEP;
+    return half ? low + half : 0;
+}
+
+struct label_range {
+    uint64_t low, count; /* of nodes */
+    uint32_t first;
 };
 
-static void next_stamps(struct wait_graph *graph, struct search *search) {
-    if (graph->stamp > UINT32_MAX - 2) {
-        for (uint32_t i = 0; i < graph->limit; i++)
-            graph->a.ranks[i].mark = 0;
-        graph->stamp = 0;
+static struct label_range range_around(const struct wait_graph *graph, uint32_t node,
+                                       uint64_t labels) {
+    struct label_range range = {.low = label_of(graph, node) / labels * labels};
+    for (uint32_t i = node; i != GRAPH_NONE && label_of(graph, i) >= range.low;
+         i = graph->nodes[i].previous)
+        range.first = i;
+    for (uint32_t i = range.first; i != GRAPH_NONE && label_of(graph, i) - range.low < labels;
+         i = graph->nodes[i].next)
+        range.count++;
+    return range;
+}
+
+/* Spreads the labels around a node. A range of 2^i labels is sparse up to about 1.5^i nodes. */
+static void spread_labels(struct wait_graph *graph, uint32_t node) {
+    uint64_t labels = RANGE_LABELS, most = RANGE_NODES;
+    struct label_range range = range_around(graph, node, labels);
+    for (; range.count > most; most += most / 2)
+        range = range_around(graph, node, labels *= 2);
+    const uint64_t step = labels / (range.count + 1);
+    for (uint32_t i = range.first; range.count--; i = graph->nodes[i].next)
+        graph->nodes[i].order = range.low += step;
+}
+
+/* Puts a node, which is not in the list, before another one. */
+static void order_place(struct wait_graph *graph, uint32_t node, uint32_t next) {
+    const uint32_t previous = *order_previous(graph, next);
+    uint64_t label = label_between(graph, previous, next);
+    if (!label) {
+        spread_labels(graph, previous == GRAPH_NONE ? next : previous);
+        label = label_between(graph, previous, next);
     }
-    search->back_mark = ++graph->stamp;
-    search->forward_mark = ++graph->stamp;
-}
-
-static uint32_t search_bound(struct wait_graph *graph) {
-    while ((uint64_t)(graph->root + 1) * (graph->root + 1) <= graph->edge_count)
-        graph->root++;
-    while ((uint64_t)graph->root * graph->root > graph->edge_count)
-        graph->root--;
-    return SEARCH_MIN + graph->root / SEARCH_PART;
-}
-
-static void reach(struct wait_graph *graph, uint32_t node, uint32_t mark, uint32_t from,
-                  uint32_t *depth) {
-    graph->a.ranks[node].mark = mark;
-    graph->a.nodes[node].cursor = 0;
-    graph->a.link[node] = from;
-    graph->a.stack[(*depth)++] = node;
-}
-
-static enum outcome search_backward(struct wait_graph *graph, struct search *search) {
-    uint32_t bound = search_bound(graph), depth = 0;
-    search->before_count = 0;
-    reach(graph, search->v, search->back_mark, GRAPH_NONE, &depth);
-    while (depth) {
-        uint32_t x = graph->a.stack[depth - 1];
-        struct wait_graph_node *node = &graph->a.nodes[x];
-        if (node->cursor == node->mates.count) {
-            graph->a.before[search->before_count++] = x;
-            depth--;
-            continue;
-        }
-        if (bound-- == 0)
-            return CUT_SHORT;
-        uint32_t y = node->mates.nodes[node->cursor++];
-        if (y == search->w) {
-            graph->a.link[y] = x;
-            return MET;
-        }
-        if (graph->a.ranks[y].mark != search->back_mark)
-            reach(graph, y, search->back_mark, x, &depth);
-    }
-    return COMPLETE;
-}
-
-/* On MET, `*from` waits to be passed by `*to`, a node of the backward search. */
-static enum outcome search_forward(struct wait_graph *graph, struct search *search, uint32_t *from,
-                                   uint32_t *to) {
-    uint32_t depth = 0;
-    reach(graph, search->w, search->forward_mark, GRAPH_NONE, &depth);
-    while (depth) {
-        uint32_t x = graph->a.stack[depth - 1];
-        struct wait_graph_node *node = &graph->a.nodes[x];
-        if (node->cursor == node->dependents.count) {
-            graph->a.after[search->after_count++] = x;
-            depth--;
-            continue;
-        }
-        uint32_t y = node->dependents.nodes[node->cursor++];
-        const struct wait_graph_rank *rank = &graph->a.ranks[y];
-        if (rank->mark == search->back_mark) {
-            *from = x;
-            *to = y;
-            return MET;
-        }
-        if (rank->level < search->level && rank->mark != search->forward_mark)
-            reach(graph, y, search->forward_mark, x, &depth);
-    }
-    return COMPLETE;
-}
-
-/* The searches met: `from`, reached from w, comes before `to`, from which v is reached. */
-static void set_cycle(struct wait_graph *graph, const struct search *search, uint32_t from,
-                      uint32_t to) {
-    uint32_t *cycle = graph->a.cycle;
-    size_t back = 1;
-    for (uint32_t x = to; x != search->v; x = graph->a.link[x])
-        back++;
-    size_t at = back;
-    for (uint32_t x = to; x != search->v; x = graph->a.link[x])
-        cycle[at--] = x;
-    cycle[1] = search->v;
-    cycle[0] = search->w;
-    at = back + 1;
-    for (uint32_t x = from; x != search->w; x = graph->a.link[x])
-        cycle[at++] = x;
-    graph->cycle_count = at;
-}
-
-/* Lifts what the forward search found. A node lifted so far has lost its mates: they were on its old
- * level. An edge from outside into what was lifted comes from below, or its end would have been at the
- * level before. */
-static void lift(struct wait_graph *graph, const struct search *search) {
-    for (uint32_t i = 0; i < search->after_count; i++) {
-        uint32_t x = graph->a.after[i];
-        graph->a.ranks[x].level = search->level;
-        graph->a.nodes[x].mates.count = 0;
-    }
-    for (uint32_t i = 0; i < search->after_count; i++) {
-        uint32_t x = graph->a.after[i];
-        const struct wait_graph_list *dependents = &graph->a.nodes[x].dependents;
-        for (uint32_t j = 0; j < dependents->count; j++)
-            if (graph->a.ranks[dependents->nodes[j]].level == search->level)
-                wait_graph_push(&graph->a.nodes[dependents->nodes[j]].mates, x);
-    }
-    if (graph->top_level < search->level)
-        graph->top_level = search->level;
-}
-
-/* To the front of the level: first what was found backward, then what was found forward. `before` has
- * its nodes in that order, `after` in the opposite one. */
-static void move_to_front(struct wait_graph *graph, const struct search *search) {
-    for (uint32_t i = 0; i < search->after_count; i++)
-        graph->a.ranks[graph->a.after[i]].index = --graph->first_index;
-    for (uint32_t i = search->before_count; i-- > 0;)
-        graph->a.ranks[graph->a.before[i]].index = --graph->first_index;
+    graph->nodes[node].order = label;
+    graph->nodes[node].previous = previous;
+    graph->nodes[node].next = next;
+    *order_next(graph, previous) = *order_previous(graph, next) = node;
     graph->sorted = false;
 }
 
-static bool order_search(struct wait_graph *graph, struct search *search) {
-    uint32_t from = search->w, to = GRAPH_NONE;
-    enum outcome outcome = search_backward(graph, search);
-    if (outcome == MET) {
-        set_cycle(graph, search, from, graph->a.link[from]);
-        return false;
-    }
-    search->level = graph->a.ranks[search->v].level;
-    if (outcome == COMPLETE && graph->a.ranks[search->w].level == search->level)
-        return true;
-    if (outcome == CUT_SHORT) {
-        search->level++;
-        search->before_count = 0;
-        next_stamps(graph, search);
-        graph->a.ranks[search->v].mark = search->back_mark;
-    }
-    if (search_forward(graph, search, &from, &to) == MET) {
-        set_cycle(graph, search, from, to);
-        return false;
-    }
-    return true;
+void wait_graph_order_append(struct wait_graph *graph, uint32_t node) {
+    order_place(graph, node, GRAPH_NONE);
 }
 
-bool wait_graph_order_insert(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
-    struct search search = {.v = prerequisite, .w = dependent};
-    if (wait_graph_before(graph, prerequisite, dependent))
-        return true;
-    next_stamps(graph, &search);
-    if (!order_search(graph, &search))
-        return false;
-    lift(graph, &search);
-    move_to_front(graph, &search);
-    return true;
+void wait_graph_order_remove(struct wait_graph *graph, uint32_t node) {
+    const uint32_t previous = graph->nodes[node].previous, next = graph->nodes[node].next;
+    *order_next(graph, previous) = next;
+    *order_previous(graph, next) = previous;
+    graph->sorted = false;
 }
 
 void wait_graph_order_renew(struct wait_graph *graph) {
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        uint32_t node = graph->a.sequence[i];
-        const struct wait_graph_list *prerequisites = &graph->a.nodes[node].prerequisites;
-        struct wait_graph_list *mates = &graph->a.nodes[node].mates;
-        graph->a.ranks[node].level = 0;
-        graph->a.ranks[node].index = i;
-        mates->count = prerequisites->count;
-        if (mates->count)
-            memcpy(mates->nodes, prerequisites->nodes, mates->count * sizeof *mates->nodes);
-    }
-    graph->first_index = 0;
-    graph->last_index = (int64_t)graph->node_count - 1;
-    graph->top_level = 0;
-    graph->edges_added = 0;
-    graph->sorted = true;
+    graph->first = graph->last = GRAPH_NONE;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        order_place(graph, graph->sequence[i], GRAPH_NONE);
 }
 
-static int compare_places(const void *left, const void *right) {
-    const struct wait_graph_place *a = left, *b = right;
-    if (a->level != b->level)
-        return a->level < b->level ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+/* --- a search --- */
+
+/* `heap` has those of the nodes found that have edges to look at; on top the next one. */
+struct side {
+    bool forward;
+    uint64_t mark;
+    uint32_t *found, *heap;
+    uint32_t n_found, n_live;
+};
+
+static bool is_above(const struct wait_graph *graph, const struct side *side, uint32_t a,
+                     uint32_t b) {
+    return side->forward ? order_before(graph, a, b) : order_before(graph, b, a);
 }
 
-void wait_graph_order_sort(struct wait_graph *graph) {
-    struct wait_graph_place *places = graph->a.places;
-    size_t count = 0;
-    if (graph->sorted)
-        return;
-    for (uint32_t i = 0; i < graph->limit; i++) {
-        const struct wait_graph_rank *rank = &graph->a.ranks[i];
-        if (graph->a.nodes[i].exists)
-            places[count++] = (struct wait_graph_place){rank->index, rank->level, i};
+static void heap_push(const struct wait_graph *graph, struct side *side, uint32_t node) {
+    uint32_t at = side->n_live++;
+    for (; at && is_above(graph, side, node, side->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        side->heap[at] = side->heap[(at - 1) / 2];
+    side->heap[at] = node;
+}
+
+static uint32_t heap_pop(const struct wait_graph *graph, struct side *side) {
+    const uint32_t top = side->heap[0], node = side->heap[--side->n_live];
+    uint32_t at = 0, child;
+    while ((child = 2 * at + 1) < side->n_live) {
+        if (child + 1 < side->n_live &&
+            is_above(graph, side, side->heap[child + 1], side->heap[child]))
+            child++;
+        if (!is_above(graph, side, side->heap[child], node))
+            break;
+        side->heap[at] = side->heap[child];
+        at = child;
     }
-    if (count)
-        qsort(places, count, sizeof *places, compare_places);
-    for (size_t i = 0; i < count; i++)
-        graph->a.sequence[i] = places[i].node;
-    graph->sorted = true;
+    side->heap[at] = node;
+    return top;
+}
+
+static const struct wait_graph_list *edges_of(const struct wait_graph *graph,
+                                              const struct side *side, uint32_t node) {
+    return side->forward ? &graph->nodes[node].dependents : &graph->nodes[node].prerequisites;
+}
+
+static void reach(struct wait_graph *graph, struct side *side, uint32_t node, uint32_t from) {
+    graph->nodes[node].mark = side->mark;
+    graph->nodes[node].cursor = 0;
+    graph->link[node] = from;
+    side->found[side->n_found++] = node;
+    if (edges_of(graph, side, node)->count)
+        heap_push(graph, side, node);
+}
+
+/* Looks at one edge, from `*from` to `*to`; true where it leads to a node of the other side. */
+static bool look_at_edge(struct wait_graph *graph, struct side *side, uint64_t other,
+                         uint32_t *from, uint32_t *to) {
+    *from = side->heap[0];
+    const struct wait_graph_list *edges = edges_of(graph, side, *from);
+    *to = edges->nodes[graph->nodes[*from].cursor++];
+    if (graph->nodes[*from].cursor == edges->count)
+        heap_pop(graph, side);
+    if (graph->nodes[*to].mark == other)
+        return true;
+    if (graph->nodes[*to].mark != side->mark)
+        reach(graph, side, *to, *from);
+    return false;
+}
+
+/* The searches met at an edge: `from` was found forward and `to` backward. */
+static void set_cycle(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite,
+                      uint32_t from, uint32_t to) {
+    size_t back = 1;
+    for (uint32_t x = to; x != prerequisite; x = graph->link[x])
+        back++;
+    size_t at = back;
+    for (uint32_t x = to; x != prerequisite; x = graph->link[x])
+        graph->cycle[at--] = x;
+    graph->cycle[1] = prerequisite;
+    graph->cycle[0] = dependent;
+    at = back + 1;
+    for (uint32_t x = from; x != dependent; x = graph->link[x])
+        graph->cycle[at++] = x;
+    graph->cycle_count = at;
+}
+
+static void order_move(struct wait_graph *graph, uint32_t node, uint32_t next) {
+    wait_graph_order_remove(graph, node);
+    order_place(graph, node, next);
+}
+
+/* The searches passed each other at `here`, where the forward one would go on, or had ended at the prerequisite: before
+ * that place come the nodes found backward behind it, then those found forward before it. */
+static void reorder(struct wait_graph *graph, struct side *forward, struct side *backward,
+                    uint32_t prerequisite) {
+    uint32_t here = prerequisite, next = *order_next(graph, prerequisite);
+    if (forward->n_live && order_before(graph, forward->heap[0], prerequisite))
+        here = next = forward->heap[0];
+    forward->n_live = backward->n_live = 0;
+    for (uint32_t i = 0; i < forward->n_found; i++)
+        if (order_before(graph, forward->found[i], here))
+            heap_push(graph, forward, forward->found[i]);
+    for (uint32_t i = 0; i < backward->n_found; i++)
+        if (order_before(graph, here, backward->found[i]))
+            heap_push(graph, backward, backward->found[i]);
+    for (uint32_t at = next; backward->n_live; at = *order_previous(graph, at))
+        order_move(graph, heap_pop(graph, backward), at);
+    while (forward->n_live)
+        order_move(graph, heap_pop(graph, forward), next);
+}
+
+bool wait_graph_order_insert(struct wait_graph *graph, uint32_t dependent, uint32_t prerequisite) {
+    if (order_before(graph, prerequisite, dependent))
+        return true;
+    struct side forward = {true, ++graph->mark, graph->after, graph->stack, 0, 0};
+    struct side backward = {false, ++graph->mark, graph->before, graph->heap, 0, 0};
+    uint32_t from, to;
+    reach(graph, &forward, dependent, GRAPH_NONE);
+    reach(graph, &backward, prerequisite, GRAPH_NONE);
+    while (forward.n_live && backward.n_live &&
+           order_before(graph, forward.heap[0], backward.heap[0])) {
+        if (!look_at_edge(graph, &forward, backward.mark, &from, &to) &&
+            !look_at_edge(graph, &backward, forward.mark, &to, &from))
+            continue;
+        set_cycle(graph, dependent, prerequisite, from, to);
+        return false;
+    }
+    reorder(graph, &forward, &backward, prerequisite);
+    return true;
 }

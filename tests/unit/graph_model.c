@@ -123,24 +123,15 @@ static void expect_order(struct wait_graph *graph, const struct model *model) {
     assert_true(same_set(&passed, &model->nodes));
 }
 
-void expect_levels(const struct wait_graph *graph) {
-    for (uint32_t i = 0; i < graph->limit; i++) {
-        if (!wait_graph_has_node(graph, i))
-            continue;
-        const struct wait_graph_list *list = &graph->a.nodes[i].prerequisites;
-        const struct wait_graph_list *own = &graph->a.nodes[i].mates;
-        const uint32_t level = graph->a.ranks[i].level;
-        struct set mates = {{0}};
-        for (uint32_t j = 0; j < own->count; j++)
-            set_put(&mates, own->nodes[j], true);
-        for (uint32_t j = 0; j < list->count; j++) {
-            const uint32_t other = list->nodes[j];
-            assert_true(graph->a.ranks[other].level <= level);
-            assert_true(set_has(&mates, other) == (graph->a.ranks[other].level == level));
-            set_put(&mates, other, false);
-        }
-        assert_true(same_set(&mates, &(struct set){{0}}));
+void expect_labels(const struct wait_graph *graph) {
+    uint32_t previous = GRAPH_NONE;
+    size_t count = 0;
+    for (uint32_t i = graph->first; i != GRAPH_NONE; i = graph->nodes[i].next) {
+        assert_true(wait_graph_has_node(graph, i) && graph->nodes[i].previous == previous);
+        assert_true(!count++ || graph->nodes[previous].order < graph->nodes[i].order);
+        previous = i;
     }
+    assert_true(graph->last == previous && count == wait_graph_node_count(graph));
 }
 
 void expect_cycle(struct wait_graph_span cycle, const struct model *model, bool added) {
@@ -180,5 +171,5 @@ void expect_cycles(struct wait_graph *graph, const struct model *model) {
 void expect_agreement(struct wait_graph *graph, const struct model *model) {
     expect_same_edges(graph, model);
     expect_cycles(graph, model);
-    expect_levels(graph);
+    expect_labels(graph);
 }

@@ -48,8 +48,8 @@ void expect_cycle(struct wait_graph_span cycle, const struct model *model, bool 
 /* One cycle for each component that has any; without cycles a topological order. */
 void expect_cycles(struct wait_graph *graph, const struct model *model);
 
-/* In a graph in order: the mates are the prerequisites of the same level, and levels do not fall. */
-void expect_levels(const struct wait_graph *graph);
+/* The list has each node once, and labels that rise. */
+void expect_labels(const struct wait_graph *graph);
 
 /* All of these, without cycles. */
 void expect_agreement(struct wait_graph *graph, const struct model *model);
