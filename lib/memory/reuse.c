@@ -195,7 +195,10 @@ static cls_status search_all(struct reuse_search *search, struct buffer **out,
     bool more = pool_trim(pool, 0);
     if (!is_own_limit)
         more = context_trim_mempools(pool->context) || more;
-    return more ? carve_or_grow(pool, size_class, out) : status;
+    if (!more)
+        return status;
+    return status == CLS_ERROR_LIMIT ? carve_or_grow(pool, size_class, out)
+                                     : pool_grow(pool, size_class, out);
 }
 
 cls_status find_slot(struct stream *stream, struct mempool *pool, unsigned size_class,
