@@ -70,8 +70,8 @@ const char *wait_graph_label(const struct wait_graph *graph, uint32_t node);
 struct wait_graph_span wait_graph_prerequisites(const struct wait_graph *graph, uint32_t node);
 struct wait_graph_span wait_graph_dependents(const struct wait_graph *graph, uint32_t node);
 
-/* All nodes, prerequisites before their dependents. Empty where the graph has cycles. One pass over the
- * nodes where the order changed since the last call. */
+/* All nodes, prerequisites before their dependents. Empty where the graph has cycles. One pass over the nodes where the
+ * order changed since the last call; in a permissive graph that may have lost its cycles, a search over the edges too. */
 struct wait_graph_span wait_graph_order(struct wait_graph *graph);
 
 /* The cycle of the edge last refused, or in a permissive graph of the edge that it took while known

@@ -2,7 +2,7 @@
 /*
  * The topological order, kept edge by edge: the two-way search of B. Haeupler, T. Kavitha, R. Mathew, S. Sen and R. E.
  * Tarjan, "Incremental cycle detection, topological ordering, and strong component maintenance", ACM Transactions on
- * Algorithms 8(1), 2012. For m edges it looks at O(m^1.5) together, whatever their order. (The simpler algorithm of
+ * Algorithms 8(1), 2012. For m edges that stay it looks at O(m^1.5) together, whatever their order. (The simpler algorithm of
  * Pearce and Kelly takes n^2 for a chain built against the order, and a search at each edge without an order for a grid
  * whose edges come in random order.)
  *

@@ -105,9 +105,11 @@ static void random_step(struct trial *trial) {
         remove_node(trial);
 }
 
-/* Leaves no label between two nodes. */
+/* Leaves no label between two nodes, and few at one end. */
 static void squeeze_labels(struct wait_graph *graph) {
-    uint64_t label = 1 + random_below(1000);
+    uint64_t label = 1 + random_below(8);
+    if (random_below(2))
+        label = UINT64_MAX - graph->limit - label;
     for (uint32_t i = graph->first; i != GRAPH_NONE; i = graph->nodes[i].next)
         graph->nodes[i].order = label++;
 }
