@@ -4,6 +4,7 @@
  * in processes of its own, whose driver and library have compiled nothing yet (cold) or all of it (warm), and each of
  * them has to end by itself, with its own status.
  */
+#define _GNU_SOURCE /* RTLD_DEFAULT, dladdr */
 #include "../support/effort.h"
 #include "../support/patience.h"
 #include "../support/test.h"
@@ -190,7 +191,12 @@ static void fork_and_execute(unsigned us) {
 }
 
 /* NULL: it is part of the program. */
-static void *loaded_library(void) { return dlopen("libclstream.so.0", RTLD_NOW | RTLD_NOLOAD); }
+static void *loaded_library(void) {
+    void *function = dlsym(RTLD_DEFAULT, "cls_version");
+    Dl_info found;
+    return function && dladdr(function, &found) ? dlopen(found.dli_fname, RTLD_NOW | RTLD_NOLOAD)
+                                                : NULL;
+}
 
 /* A plugin that uses the library: loaded, used and closed, with work pending. */
 static void close_the_library(unsigned us) {
