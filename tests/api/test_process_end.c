@@ -228,7 +228,7 @@ static const struct order {
 enum { ORDERS = sizeof orders / sizeof *orders };
 
 static int child(const char *name, const char *us) {
-    alarm(PATIENCE_S);
+    watchdog(PATIENCE_S);
     for (int i = 0; i < ORDERS; i++)
         if (!strcmp(orders[i].name, name)) {
             orders[i].body((unsigned)atoi(us));
