@@ -15,6 +15,7 @@
 #include "driver/caps.h"
 #include "memory/buffer.h"
 #include "ops/fft.h"
+#include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/wait.h"
 
@@ -22,6 +23,16 @@ static void table_free(struct fft_table *table) {
     if (table->handle)
         buffer_destroy_owned(table->handle);
     *table = (struct fft_table){NULL, NULL};
+}
+
+static void recipe_free(void *recipe) { fft_recipe_free(recipe); }
+
+/* The upload of a table that failed, the last one, may be abandoned work: that still reads from the recipe. */
+static void recipe_drop(struct fft_recipe *recipe) {
+    for (const struct fft_step *s = recipe ? recipe->steps : NULL; s; s = s->next)
+        if (s->to && abandoned_defer(s->data, s->bytes, recipe_free, recipe))
+            return;
+    fft_recipe_free(recipe);
 }
 
 static void way_free(struct fft_way *way) {
@@ -32,7 +43,7 @@ static void way_free(struct fft_way *way) {
             object_release(&way->kernels[i]->object);
     free(way->tables);
     free(way->kernels);
-    fft_recipe_free(way->recipe);
+    recipe_drop(way->recipe);
 }
 
 static void fft_plan_finalize(struct object *object) {
