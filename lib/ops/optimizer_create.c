@@ -13,6 +13,7 @@
 #include "driver/caps.h"
 #include "memory/buffer.h"
 #include "ops/optimizer.h"
+#include "stream/abandoned.h"
 #include "stream/wait.h"
 
 static void memory_free(struct optimizer_memory *memory) {
@@ -212,7 +213,8 @@ static cls_status upload_table(const struct optimizer *optimizer, const struct d
     optimizer_table(optimizer, rows, device);
     const cls_status status =
         cls_copy_h2d(optimizer->table.handle, 0, rows, optimizer->table.bytes, NULL);
-    free(rows);
+    if (!abandoned_defer(rows, optimizer->table.bytes, free, rows))
+        free(rows);
     return status;
 }
 
