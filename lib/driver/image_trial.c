@@ -161,12 +161,16 @@ static bool texels_are_right(const unsigned char *out, bool of_halves) {
     return right;
 }
 
-static void make_texels(unsigned char *in, size_t bytes, bool of_halves) {
+/* What is written to images of whole texels and of halves: once, since a driver that fails may go on to read it. */
+static unsigned char texels[2][HEIGHT * (WIDTH + GAP) * 4];
+
+static void make_texels(void) {
     const uint16_t half = HALF;
-    for (size_t i = 0; i < bytes && !of_halves; i++)
-        in[i] = value_at((int)(i / 4 % (WIDTH + GAP)), (int)(i / 4 / (WIDTH + GAP)), (int)(i % 4));
-    for (size_t i = 0; i < bytes && of_halves; i += sizeof half)
-        memcpy(in + i, &half, sizeof half);
+    for (size_t i = 0; i < sizeof texels[false]; i++)
+        texels[false][i] =
+            value_at((int)(i / 4 % (WIDTH + GAP)), (int)(i / 4 / (WIDTH + GAP)), (int)(i % 4));
+    for (size_t i = 0; i < sizeof texels[true]; i += sizeof half)
+        memcpy(texels[true] + i, &half, sizeof half);
 }
 
 static cls_status finish_images(const struct images *images, cls_status status) {
@@ -176,12 +180,13 @@ static cls_status finish_images(const struct images *images, cls_status status) 
     return status ? status : driver_status(code, "clFinish");
 }
 
-/* The host's memory is static, since a driver that fails may go on to use it. */
+/* What is read is static for the same reason. */
 static cls_status run_image_trial(const struct images *images, bool *right) {
-    static unsigned char in[HEIGHT * (WIDTH + GAP) * 4], out[OUT_HEIGHT * (OUT_WIDTH + GAP) * 4];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static unsigned char out[OUT_HEIGHT * (OUT_WIDTH + GAP) * 4];
     memset(out, 0, sizeof out);
-    make_texels(in, sizeof in, images->of_halves);
-    cls_status status = finish_images(images, use(images, in, out));
+    pthread_once(&once, make_texels);
+    cls_status status = finish_images(images, use(images, texels[images->of_halves], out));
     if (!status)
         *right = texels_are_right(out, images->of_halves);
     return status;
