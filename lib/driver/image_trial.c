@@ -161,7 +161,7 @@ static bool texels_are_right(const unsigned char *out, bool of_halves) {
     return right;
 }
 
-/* What is written to images of whole texels and of halves: once, since a driver that fails may go on to read it. */
+/* The contents of images of whole texels and of halves. Made once: after a failed trial the driver may still read them. */
 static unsigned char texels[2][HEIGHT * (WIDTH + GAP) * 4];
 
 static void make_texels(void) {
@@ -180,7 +180,7 @@ static cls_status finish_images(const struct images *images, cls_status status) 
     return status ? status : driver_status(code, "clFinish");
 }
 
-/* What is read is static for the same reason. */
+/* The output is static for the same reason. */
 static cls_status run_image_trial(const struct images *images, bool *right) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static unsigned char out[OUT_HEIGHT * (OUT_WIDTH + GAP) * 4];

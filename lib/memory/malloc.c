@@ -205,8 +205,8 @@ static bool is_fenced(struct stream *stream) {
     return false;
 }
 
-/* Whether other contexts have it open. Called when the slot's handle is stale: they are not becoming more. It updates the
- * count, by 0, as keep_slot in share.c does: the later of both sees what came before the earlier one. */
+/* Whether other contexts have it open. Called when the slot's handle is stale: they are not becoming more. The
+ * addition of 0 is an update, as keep_slot's in share.c: the later of the two sees all stores before the earlier one. */
 static bool is_open_elsewhere(struct magazine *magazine, struct buffer *slot) {
     return magazine->pool->is_shareable && atomic_fetch_add(&slot->opened, 0);
 }

@@ -25,7 +25,7 @@ enum { NAME_BYTES = 64, MOST_STAGE_BUFFERS = CLS_PIPELINE_MAX_STAGE_BUFFERS, TIM
 struct copy {
     cls_buffer buffer;
     cls_event event[CLS_PIPELINE_MAX_STAGES]; /* behind the stage's last access; NULL: none yet */
-    uint32_t writer, users; /* the last one, and it with who has read since; a bit a stage */
+    uint32_t writer, users; /* bits of stages: the last writer; it and the later readers */
 };
 
 struct stage_buffer {

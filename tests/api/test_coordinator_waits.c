@@ -163,7 +163,7 @@ static void test_the_whole_callback_hears_of_a_failure(void **state) {
     team_drop(&team);
 }
 
-/* Launches of a graph would repeat what is called once. */
+/* A graph would call it again at each launch. */
 static void test_a_captured_stream_takes_no_callback_of_all(void **state) {
     (void)state;
     struct team team = team_make(0, 2);

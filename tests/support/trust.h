@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library has tried on a driver and found wrong: tests of what it refuses for that skip, with its reason. */
+/* Faults of a driver, as found by the library's trials. Tests of features that are refused for a fault skip with its reason. */
 #ifndef CLSTREAM_TESTS_TRUST_H
 #define CLSTREAM_TESTS_TRUST_H
 
@@ -8,8 +8,7 @@
 #include <clstream/context.h>
 #include <clstream/device.h>
 
-/* What is wrong about a mechanism (a capability of the unit "trust") on the context's device; NULL if it is right, or was
- * not tried. */
+/* The fault of a mechanism (a capability of the unit "trust") on the context's device; NULL: it is right, or not tried. */
 static inline const char *trust_fault(cls_context context, const char *mechanism) {
     cls_capability tried;
     cls_quirk fault;
