@@ -162,15 +162,15 @@ static bool texels_are_right(const unsigned char *out, bool of_halves) {
 }
 
 /* The contents of images of whole texels and of halves. Made once: after a failed trial the driver may still read them. */
-static unsigned char texels[2][HEIGHT * (WIDTH + GAP) * 4];
+static unsigned char contents[2][HEIGHT * (WIDTH + GAP) * 4];
 
-static void make_texels(void) {
+static void make_contents(void) {
     const uint16_t half = HALF;
-    for (size_t i = 0; i < sizeof texels[false]; i++)
-        texels[false][i] =
+    for (size_t i = 0; i < sizeof contents[false]; i++)
+        contents[false][i] =
             value_at((int)(i / 4 % (WIDTH + GAP)), (int)(i / 4 / (WIDTH + GAP)), (int)(i % 4));
-    for (size_t i = 0; i < sizeof texels[true]; i += sizeof half)
-        memcpy(texels[true] + i, &half, sizeof half);
+    for (size_t i = 0; i < sizeof contents[true]; i += sizeof half)
+        memcpy(contents[true] + i, &half, sizeof half);
 }
 
 static cls_status finish_images(const struct images *images, cls_status status) {
@@ -185,8 +185,8 @@ static cls_status run_image_trial(const struct images *images, bool *right) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static unsigned char out[OUT_HEIGHT * (OUT_WIDTH + GAP) * 4];
     memset(out, 0, sizeof out);
-    pthread_once(&once, make_texels);
-    cls_status status = finish_images(images, use(images, texels[images->of_halves], out));
+    pthread_once(&once, make_contents);
+    cls_status status = finish_images(images, use(images, contents[images->of_halves], out));
     if (!status)
         *right = texels_are_right(out, images->of_halves);
     return status;
