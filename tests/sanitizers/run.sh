@@ -6,7 +6,7 @@
 #   thread    ThreadSanitizer
 #   memcheck  valgrind, on the build at hand, the api programs only
 #
-# The first two build the tree anew in sanitize-KIND, with the compiler of this build. The *.supp files name
+# The first two build the tree and the programs anew in sanitize-KIND, with the compiler of this build. The *.supp files name
 # drivers, their compilers and the loader, and nothing of the library. Prints a table, program by program,
 # and fails when one is not clean. PROGRAMS is the Makefile's list, or the caller's.
 set -u
@@ -30,7 +30,7 @@ build() {
         cd "sanitize-$1" || exit
         [ -f Makefile ] || "$srcdir/configure" -q "--enable-sanitizers=$2" CC="$CC" \
             CFLAGS='-g -O1' || exit
-        "${MAKE:-make}" -s check TESTS=
+        "${MAKE:-make}" -s -j"$(nproc 2>/dev/null || echo 2)" check TESTS= check_PROGRAMS="$PROGRAMS"
     ) >"sanitize-$1.log" 2>&1 && return
     tail -n 30 "sanitize-$1.log"
     return 1
