@@ -6,8 +6,8 @@
 #   thread    ThreadSanitizer
 #   memcheck  valgrind, on the build at hand, the api programs only
 #
-# The first two build the tree and the programs anew in sanitize-KIND, with the compiler of this build. The *.supp files name
-# drivers, their compilers and the loader, and nothing of the library. Prints a table, program by program,
+# The first two build the library and these programs anew in sanitize-KIND, with the compiler of this build. The *.supp
+# files name drivers, their compilers and the loader, and nothing of the library. Prints a table, program by program,
 # and fails when one is not clean. PROGRAMS is the Makefile's list, or the caller's.
 set -u
 here=$srcdir/tests/sanitizers
